@@ -45,11 +45,8 @@ class TrainingAudit:
     """The bound of Steinke, Nasr and Jagielski (2023) from the same run, for comparison; it is not proven here."""
     p_value: float | None = None
     """The probability of so many right guesses, at most, if the claim holds; None without a claim."""
-
-    @property
-    def violated(self) -> bool | None:
-        """Whether the claim is refuted at the stated confidence; None without a claim."""
-        return None if self.p_value is None else self.p_value <= 1 - self.confidence
+    violated: bool | None = None
+    """Whether the claim is refuted at the stated confidence; None without a claim."""
 
 
 @spoken
@@ -66,7 +63,9 @@ def audit_training(
 
     The number of guesses is fixed before anything is looked at, coins are fair and independent, and each canary is one
     neighbour: a record, or a user. With a `claim`, a mechanism or plan, its whole certified profile is tested: a sound
-    claim is called violated with probability at most 1 - confidence. Theorem: docs/theorems/one-run.md.
+    claim is called violated with probability at most 1 - confidence. A coin must decide what the claim's neighbours
+    differ in: of a claim about replaced records, whether a canary or its substitute is used, not whether it is there.
+    Theorem: docs/theorems/one-run.md.
 
     >>> found = audit_training(canaries=1000, guesses=100, correct=95, delta=1e-5)
     >>> found.epsilon_lower, found.at_best
@@ -87,6 +86,7 @@ def audit_training(
     if claim is not None and not isinstance(claim, Curve):
         raise BadType(f"claim ({thing(claim)}) must be a mechanism or a plan")
     run, best = OneRun(m, r, v), OneRun(m, r, r)
+    p_value = None if claim is None else _least_p(run, claim)
     return TrainingAudit(
         m,
         r,
@@ -96,7 +96,8 @@ def audit_training(
         epsilon_lower=_largest_rejected(lambda e: run.p_value(e, chance), 1 - sure),
         at_best=_largest_rejected(lambda e: best.p_value(e, chance), 1 - sure),
         elsewhere=_largest_rejected(lambda e: run.steinke(e, chance), 1 - sure),
-        p_value=None if claim is None else _least_p(run, claim),
+        p_value=p_value,
+        violated=None if p_value is None else Fraction(p_value) <= 1 - sure,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import exp, inf
+from math import exp, inf, log
 
 import pytest
 
-from zcdp import GeneralizedGaussian, Mixture, Noise, Plan, Truncated
+from zcdp import GeneralizedGaussian, Mixture, Noise, Plan, StudentT, Truncated
 from zcdp.errors import BadType, BadValue
 
 LAPLACE = GeneralizedGaussian(power=1, scale=1)
@@ -23,6 +23,40 @@ def test_noise_that_ends_gives_inputs_away() -> None:
     one_sided = Truncated(LAPLACE, low=-3)
     assert one_sided.infinite_because.startswith("the noise ends at -3:")
     assert one_sided.delta_at(epsilon=5) >= (exp(-2) - exp(-3)) / (2 - exp(-3)) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("low", ["1", "4.5", "5", "20", "200"])
+def test_noise_that_is_cut_beyond_its_mode(low: str) -> None:
+    """Exponential noise from there on: 1 - 1/e of the outputs on the smaller input lie where the other has none."""
+    gone = 1 - exp(-1)
+    for noise in (Truncated(LAPLACE, low=low), Truncated(LAPLACE, high=f"-{low}")):
+        for epsilon in ("0", "0.5", "1.5", "50"):
+            assert noise.delta_bounds(epsilon=epsilon) == pytest.approx((gone, gone), rel=1e-12)
+        lower, upper = (3 * noise).delta_bounds(epsilon=4)
+        assert lower * (1 - 1e-12) <= 1 - exp(-3) <= upper * (1 + 1e-12)
+        assert upper - lower < 1e-9
+        assert noise.epsilon_bounds(delta="0.7") == (0, 0)
+        assert noise.epsilon_bounds(delta="0.6") == (inf, inf)
+
+
+@pytest.mark.parametrize("low", [5, 200])
+def test_draws_of_noise_that_is_cut_beyond_its_mode(low: int) -> None:
+    noise = Truncated(LAPLACE, low=low)
+    drawn = noise.sample(400) - low
+    assert drawn.min() >= -0.001
+    assert abs((drawn > 1).mean() - exp(-1)) < 5 * (0.25 / 400) ** 0.5
+    assert noise.accuracy().half_width == pytest.approx(low - log(0.05), rel=1e-9)
+    assert noise.accuracy().standard_deviation == pytest.approx((1 + (low + 1) ** 2) ** 0.5, rel=1e-9)
+
+
+def test_a_finite_loss_that_is_less_likely_than_what_is_given_away() -> None:
+    """Student's t far out: all finite losses are in the direction in which nothing is given away."""
+    noise = Truncated(StudentT(degrees=3, scale=1), low=360)
+    [one, other] = noise.delta_bounds(epsilon="0.001")
+    lower, upper = (3 * noise).delta_bounds(epsilon="0.02")
+    assert lower <= upper <= lower * (1 + 1e-9)
+    assert lower == pytest.approx(1 - (1 - one) ** 3, rel=1e-9)
+    assert other == pytest.approx(one, rel=1e-12)
 
 
 def test_uniform_noise() -> None:

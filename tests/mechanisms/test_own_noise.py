@@ -157,6 +157,44 @@ def test_an_assumption_travels_with_the_value() -> None:
     assert "stated" in open_ended.infinite_because
 
 
+def test_a_tail_whose_slope_has_no_upper_end() -> None:
+    """All mass beyond stays: delta is that of the same noise of which everything is known, and so are the draws."""
+    known = Laplace(scale=1)
+    noise = Noise("exp(-abs(x))", tail=["exponential", 1, None, "0.5"])
+    for epsilon in ("0.1", "0.5", "0.9"):
+        lower, upper = noise.delta_bounds(epsilon=epsilon)
+        assert lower <= known.delta_bounds(epsilon=epsilon)[1] * (1 + 1e-12)
+        assert upper >= known.delta_bounds(epsilon=epsilon)[0] * (1 - 1e-12)
+        assert upper - lower < 1e-9
+    assert noise.rho_bounds[0] <= known.rho
+    assert noise.rho_bounds[1] == inf
+    drawn = noise.sample(1000)
+    for place in (-2, -1, 0, 1, 2):
+        below = exp(-abs(place)) / 2 if place <= 0 else 1 - exp(-place) / 2
+        assert abs((drawn < place).mean() - below) < 5 * (0.25 / 1000) ** 0.5
+    heavy = Noise("(1+x^2)^-2", tail=["power", 3])
+    assert heavy.delta_bounds(epsilon=1) == pytest.approx(Noise("(1+x^2)^-2").delta_bounds(epsilon=1), rel=1e-9)
+
+
+def test_lower_ends_where_tails_are_cut() -> None:
+    """What is so rare that it counts as an infinite loss is one from above alone."""
+    wide = GeneralizedGaussian(power=2, scale="1.4142135623730951")  # Gaussian noise of deviation 1
+    assert wide.delta_bounds(epsilon=25)[0] <= 2.9e-134
+    lower, upper = wide.epsilon_bounds(delta="1e-60")
+    assert lower <= 16.723 <= upper < 17
+    steep = Noise("exp(-x^2)", tail=["exponential", 1, None, 3])
+    assert steep.delta_bounds(epsilon=25)[0] <= 5.3e-66
+    assert steep.delta_bounds(epsilon=25)[1] >= 5.2e-66
+    assert STUDENT.epsilon_bounds(delta="1e-300")[0] <= 4 * np.arcsinh(0.5 / 12**0.5)
+
+
+def test_where_no_bound_on_rho_is_known_its_lower_end_is_finite() -> None:
+    lower, upper = Noise("exp(-x^4 + 3*x^2)").rho_bounds
+    assert (lower, upper) == (inf, inf)
+    lower, upper = Noise("exp(-2*(x-2)^2) + exp(-2*(x+2)^2)").rho_bounds  # V'' is at most 4, and so rho at most 2
+    assert 1.9 < lower <= upper <= 2.0000001
+
+
 def test_what_is_proven_is_not_an_assumption() -> None:
     assert Noise("exp(-abs(x))", unimodal=True).assumptions == ()
 

@@ -111,7 +111,10 @@ def cut(degrees: float, low: float, high: float, shift: float) -> Pair:
     def log_density(x: Array) -> Array:
         return -(degrees + 1) / 2 * np.log1p(x * x / degrees)
 
-    return moved(log_density, shift, reach=max(abs(low), abs(high)) + shift, ends=(low, high))
+    known = [abs(end) for end in (low, high) if abs(end) < inf]
+    places = tuple(end for end in (0.0, low, high) if abs(end) < inf)
+    reach = max(known) + shift if len(known) > 1 else 60.0 * max(1.0, shift, *known)
+    return moved(log_density, shift, reach=reach, ends=(low, high), places=places)
 
 
 @cache

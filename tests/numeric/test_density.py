@@ -10,7 +10,7 @@ from flint import arb
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, lift
-from zcdp.numeric.density import Density, FormulaDensity, MixtureDensity, Stated, Tail
+from zcdp.numeric.density import Density, FormulaDensity, MixtureDensity, Stated, Tail, between
 from zcdp.numeric.formula import read
 
 INTEGRALS = {
@@ -37,7 +37,7 @@ def test_integrals_over_the_line(text: str, whole: float) -> None:
     assert found.rad() < 1e-24
 
 
-@pytest.mark.parametrize("text", INTEGRALS)
+@pytest.mark.parametrize("text", [*INTEGRALS, "1/(1 + x^4)", "(1 + abs(x - 1/3)^3)^-2", "exp(-abs(x))/(1 + x^4)"])
 def test_one_mode_is_proven(text: str) -> None:
     assert density(text).is_unimodal
 
@@ -52,6 +52,9 @@ def test_one_mode_is_proven(text: str) -> None:
         "exp(-x^2) + exp(-(x - 100000)^2 - 100)",
         # peaks that lie in one cell, on each side of which V is convex
         "exp(-min(x^2/100, min(1000000*(x-0.7)^2 - 3, 1000000*(x-1.7)^2 - 3)))",
+        # V rises up to a kink that is no double, and falls behind it
+        "exp(-(x+20)^2-min(0,56/3*(-286/15-x)))",
+        "exp(-(x-20)^2-min(0,56/3*(-286/15+x)))",
     ],
 )
 def test_two_modes_are_not_taken_for_one(text: str) -> None:
@@ -74,6 +77,27 @@ TWO_KINDS = (
 )
 
 
+def test_a_mixture_bends_less_than_its_parts() -> None:
+    """V of six peaks on a nearly flat density is concave between them; V'' of each part is 0 there."""
+    parts = [density(f"exp(-10*abs(x+{1000 + k}))") for k in range(6)]
+    parts += [density("exp(-100*abs(x))"), density("exp(-abs(x)/10000)")]
+    weights = [Fraction(1, 10)] * 6 + [Fraction(3, 10), Fraction(1, 10)]
+    mixed = MixtureDensity(list(zip(weights, parts, strict=True)))
+    assert not mixed.is_unimodal
+    x, h = -1002.4, 1e-4
+    bent = at_precision(200, lambda: (mixed.v(arb(x + h)) + mixed.v(arb(x - h)) - 2 * mixed.v(arb(x))) / h**2)
+    found = at_precision(200, lambda: mixed.bend(arb(x)))
+    assert float(bent) < -1
+    assert float(found) == pytest.approx(float(bent), rel=1e-3)
+
+
+def test_near_modes_of_a_mixture_are_one() -> None:
+    gaussians = [(Fraction(1, 2), density(f"exp(-(x{place})^2/2)")) for place in ("-0.9", "+0.9")]
+    assert MixtureDensity(gaussians).is_unimodal
+    apart = [(Fraction(1, 2), density(f"exp(-(x{place})^2/2)")) for place in ("-1.1", "+1.1")]
+    assert not MixtureDensity(apart).is_unimodal
+
+
 def test_tails_are_bounds_of_the_slope() -> None:
     for text in (*INTEGRALS, *LATE, *TWO_KINDS):
         _check_tails(density(text))
@@ -92,8 +116,9 @@ def _check_tails(one: Density) -> None:
         for factor in (1.0, 1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0):
             far = float(tail.start) * factor
             slope = side * at_precision(200, lambda x=side * far: one.slope(arb(x)))
-            assert (tail.slope * tail.growth(arb(far))).overlaps(slope), (one, side, far)
-            assert tail.slope > 0
+            assert tail.is_bounded
+            assert (between(tail.least, tail.most) * tail.growth(arb(far))).overlaps(slope), (one, side, far)
+            assert tail.least > 0
 
 
 def test_the_heavier_of_two_kinds_of_tails_decides() -> None:
@@ -107,7 +132,7 @@ def test_the_heavier_of_two_kinds_of_tails_decides() -> None:
 
 def test_what_lies_beyond_is_bounded() -> None:
     """Densities u^-3 and e^-2u from 10 on: integrals of 1/200 and e^-20/2."""
-    power, exponential = Tail(Fraction(-1), arb(3), arb(1)), Tail(Fraction(0), arb(2), arb(1))
+    power, exponential = Tail(Fraction(-1), arb(3), arb(3), arb(1)), Tail(Fraction(0), arb(2), arb(2), arb(1))
     assert power.rest(arb(10) ** -3, arb(10)).contains(arb(1) / 200)
     assert exponential.rest(arb(-20).exp(), arb(10)).overlaps(arb(-20).exp() / 2)
     assert power.rest(arb(10) ** -3, arb(10)) < 0.0051

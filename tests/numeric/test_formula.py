@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from flint import acb, arb
@@ -16,6 +17,7 @@ from zcdp.numeric.formula import (
     kinks,
     minus_log,
     one_side,
+    outward,
     prepared,
     prepared_floats,
     read,
@@ -136,6 +138,41 @@ def test_convexity_by_the_form(text: str, convex: bool) -> None:
     if convex:
         values = [formula.in_floats(n / 8) for n in range(-40, 41)]
         assert all(a + c >= 2 * b - 1e-9 for a, b, c in zip(values, values[1:], values[2:], strict=False))
+
+
+RISING_OR_FALLING = {
+    "1/(1 + x^4)": -1,
+    "(1 + abs(x)^3)^-2": -1,
+    "exp(-abs(x))/(1 + x^2)": -1,
+    "-1/(1 + x^4)": 1,
+    "-2*x^2": -1,
+    "x^2*x^2": 1,
+    "exp(-x^2) + 1/(1 + x^2)": -1,
+    "exp(-x^2)^-2": 1,
+    "min(1/cosh(x)^2, exp(-abs(x)))": -1,
+    "3 - x^2": -1,
+    "log(1 + x^2)": 1,
+    "exp(-x^2)*(1 + x^2)": None,
+    "exp(-x^2) - 1/(1 + x^2)": None,
+    "x": None,
+    "x^3": None,
+    "abs(x - 1)": None,
+    "(x^2 - 1)^2": None,
+    "(x^2 - 3)*(x^2 - 4)": None,
+    "1/(x^2 - 3)": None,
+    "(3 - x^2)*exp(-x^2)": None,
+    "(x^2 + 1)/(x^2 + 2)": None,
+}
+
+
+@pytest.mark.parametrize("text", RISING_OR_FALLING)
+def test_what_rises_or_falls_with_the_distance_by_the_form(text: str) -> None:
+    formula, way = read(text), RISING_OR_FALLING[text]
+    assert outward(formula, Fraction(0)) == way
+    if way is not None:
+        for side in (-1, 1):
+            values = [formula.in_floats(side * n / 8) for n in range(60)]
+            assert all(way * (b - a) >= -1e-12 for a, b in pairwise(values))
 
 
 def test_numbers_are_exact() -> None:

@@ -6,13 +6,14 @@ import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
+from math import exp
 
 import pytest
 from mpmath import mp
 
 from zcdp import Channel, Gaussian, Laplace, LossPair, PureDP, RandomizedResponse, Subsampled
 from zcdp.errors import BadValue
-from zcdp.privacy.tradeoff import knot
+from zcdp.privacy.tradeoff import TradeOff, knot
 
 F = Fraction
 RATES = [F(0), F(1, 10**6), F(1, 1000), F(1, 50), F(1, 7), F(2, 5), F(1, 2), F(3, 4), F(99, 100), F(1)]
@@ -189,6 +190,24 @@ def test_what_is_guessed_of_an_attribute() -> None:
         base = max(sum(prior[z] for z in one) for one in attributes)
         best = sum(max(sum(prior[z] * rows[z][y] for z in one) for one in attributes) for y in range(4))
         assert best <= F(Channel(rows).tpr_at(fpr=base))
+
+
+def test_exact_ends_at_a_point_that_is_not_the_least() -> None:
+    """Randomized response, of which a search that stops at once knows delta(0) alone: at 0.3 the corner is lower."""
+    truth = 1 - 0.7 * exp(-1)  # the line through the corner at g = 1/e
+
+    def ends(epsilon: Fraction) -> tuple[float, float]:
+        delta = max((exp(1) - exp(float(epsilon))) / (exp(1) + 1), 0.0)
+        return delta, delta
+
+    found = TradeOff(lambda e: ends(e)[1], ends, 1.0, enough=1e9)
+    for rate in (Fraction(n, 20) for n in range(1, 20)):
+        a = float(rate)
+        least = min(max(1 - g, (exp(1) - g) / (exp(1) + 1), 0) + g * a for g in (0, exp(-1), exp(1)))
+        low, high = found.ends(rate)
+        assert low <= least * (1 + 1e-12)
+        assert high >= least * (1 - 1e-12)
+    assert float(found.ends(Fraction(3, 10))[0]) <= truth
 
 
 def test_lines_are_rounded_outward() -> None:

@@ -25,6 +25,7 @@ from zcdp.numeric.formula import (
     Formula,
     add,
     derivative,
+    falls_outward,
     has_complex_values,
     is_convex,
     is_not_negative,
@@ -54,16 +55,31 @@ INTEGRAL_WORK = 40  # of one certified integral over a cell, in elementary funct
 
 
 class Tail(NamedTuple):
-    """A bound for all distances u >= start from 0, on one side: the slope of V outward is u^power times a number in C.
+    """Between which multiples of u^power the slope of V outward lies, at all distances u >= start on one side.
 
-    >>> Tail(Fraction(0), arb(1), arb(10)).power
+    They are two numbers and no ball: a ball with one infinite end has two.
+
+    >>> Tail(Fraction(0), arb(1), arb(2), arb(10)).power
     Fraction(0, 1)
     """
 
     power: Fraction
-    slope: arb
-    """C, a ball."""
+    least: arb
+    """The slope is at least this times u^power,"""
+    most: arb
+    """and at most this times u^power; +inf where nothing bounds it."""
     start: arb
+
+    @classmethod
+    def within(cls, power: Fraction, slope: arb, start: arb) -> Tail:
+        """The bound by a ball: of all numbers where that is not finite."""
+        known = slope.is_finite()
+        return cls(power, *(slope.lower(), slope.upper()) if known else (arb.neg_inf(), arb.pos_inf()), start)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether both numbers are finite."""
+        return self.least.is_finite() and self.most.is_finite()
 
     def growth(self, u: arb) -> arb:
         """u^power."""
@@ -71,14 +87,18 @@ class Tail(NamedTuple):
 
     def rest(self, height: arb, u: arb) -> arb:
         """A ball around the integral of f beyond u >= start, from f(u) = height; `Undecided` if u is too small."""
-        least = self.slope.lower()
+        least = self.least
         if self.power >= 0:
+            if not least > 0:
+                raise Undecided
             bound = height / (least * self.growth(u))
         else:  # u V' is at least `steep` from u on: f falls at least like a power of that exponent
             steep = least * self.growth(u) * u
             if not steep > 1:
                 raise Undecided
             bound = u * height / (steep - 1)
+        if not bound.is_finite():
+            raise Undecided
         return bound.upper().union(arb(0))
 
 
@@ -96,9 +116,8 @@ class Stated:
 
     def tail(self) -> Tail:
         """The bound as a `Tail`."""
-        least = lift(self.least)
-        slope = least.union(lift(self.most)) if self.most is not None else least.union(arb.pos_inf())
-        return Tail(Fraction(-1 if self.kind == "power" else 0), slope, lift(self.start))
+        most = arb.pos_inf() if self.most is None else lift(self.most).upper()
+        return Tail(Fraction(-1 if self.kind == "power" else 0), lift(self.least).lower(), most, lift(self.start))
 
     def __str__(self) -> str:
         what = "|x| times the slope of log f" if self.kind == "power" else "the slope of log f"
@@ -155,7 +174,11 @@ class Density(ABC):
 
     @abstractmethod
     def bend(self, x: arb) -> arb:
-        """V'' on a real ball, or an upper bound on it; not finite where there is none."""
+        """V'' on a real ball; not finite where there is none."""
+
+    def most_bend(self, x: arb) -> arb:
+        """An upper bound on V'' on a real ball; not finite if none is found."""
+        return self.bend(x).upper()
 
     @abstractmethod
     def bend_beyond(self, side: int, start: arb) -> arb:
@@ -226,18 +249,17 @@ class Density(ABC):
         base, seen = abs(self.mode_near) + self.width, None
         for doublings in range(2, 64):
             found = self.find_tail(side, arb(base) * arb(2) ** doublings)
-            if found is None or not found.slope.is_finite():
+            if found is None or not found.is_bounded:
                 continue
-            seen = found
-            steep = found.slope.lower()
+            seen, steep, most = found, found.least, found.most
             far = doublings > ENOUGH_DOUBLINGS  # where the bound will not get much sharper any more
-            if found.power > -1 and steep > 0 and (far or steep * 2 > found.slope.upper()):
+            if found.power > -1 and steep > 0 and (far or steep * 2 > most):
                 return found
-            if found.power == -1 and steep > 1 and (far or found.slope.rad() < 0.01 * found.slope.mid()):
+            if found.power == -1 and steep > 1 and (far or most - steep < 0.01 * (most + steep)):
                 return found
         where = "right" if side > 0 else "left"
-        flat = seen is not None and (seen.slope.upper() <= 0 or seen.power < -1)
-        if flat or (seen is not None and seen.power == -1 and seen.slope.upper() < 1 + 1e-6):
+        flat = seen is not None and (seen.most <= 0 or seen.power < -1)
+        if flat or (seen is not None and seen.power == -1 and seen.most < 1 + 1e-6):
             raise BadValue(f"density does not fall fast enough on the {where}: its integral diverges")
         raise BadValue(
             f"density: no tail bound found on the {where}, however far out: state tail=['power', a, b, x] or "
@@ -248,12 +270,15 @@ class Density(ABC):
     def mass(self, low: arb, high: arb) -> arb:
         """The integral of f from one exact place to another, both finite, by certified integration."""
         count_functions(INTEGRAL_WORK)
-        middle = (low + high) / 2
-        heights = [height.upper() for x in (low, middle.mid(), high) if (height := self.f(x)).is_finite()]
-        scale = (reduce(arb.max, heights) * (high - low)).mid() if heights else arb(1)
-        function = self.on_complex(middle, log=False)
-        value = acb.integral(function, low, high, abs_tol=scale * arb(2) ** -ctx.prec)
+        function = self.on_complex((low + high) / 2, log=False)
+        value = acb.integral(function, low, high, abs_tol=self._size(low, high) * arb(2) ** -ctx.prec)
         return value.real
+
+    def _size(self, low: arb, high: arb) -> arb:
+        """About the integral of f over an interval, or more: how accurate that is to be depends on it."""
+        places = low, ((low + high) / 2).mid(), high
+        heights = [height.upper() for x in places if (height := self.f(x)).is_finite()]
+        return (reduce(arb.max, heights) * (high - low)).mid() if heights else arb(1)
 
     def mass_beyond(self, side: int, start: arb) -> arb:
         """The integral of f from an exact place outward on one side, as thin as the working precision allows."""
@@ -299,15 +324,15 @@ class Density(ABC):
             if (side < 0 and low is not None) or (side > 0 and high is not None):
                 continue
             tail, here = self.tail(side), start
-            if tail.power == -1 and not tail.slope.lower() > 3:
+            if tail.power == -1 and not tail.least > 3:
                 return arb.pos_inf()
             for _ in range(FARTHEST_SHELL):
                 far = side * here
                 if far > tail.start:
                     # x^2 f falls outward with the slope of f less 2/u
-                    slope = tail.slope.lower() - 2 * (lift(-1 - tail.power) * far.log()).exp()
+                    slope = tail.least - 2 * (lift(-1 - tail.power) * far.log()).exp()
                     if slope * (lift(tail.power + 1) * far.log()).exp() > 1:
-                        rest = Tail(tail.power, slope, far).rest(far**2 * self.f(here), far)
+                        rest = Tail(tail.power, slope.lower(), tail.most, far).rest(far**2 * self.f(here), far)
                         if rest.upper() <= (total + rest.upper()) * arb(2) ** -(ctx.prec // 2):
                             total += rest
                             break
@@ -321,7 +346,8 @@ class Density(ABC):
 
     def _square(self, low: arb, high: arb) -> arb:
         function = self.on_complex((low + high) / 2, log=False)
-        return acb.integral(lambda z, a: z * z * function(z, a), low, high).real
+        size = self._size(low, high) * (low**2).max(high**2).mid()
+        return acb.integral(lambda z, a: z * z * function(z, a), low, high, abs_tol=size * arb(2) ** -ctx.prec).real
 
     # Modes.
 
@@ -337,7 +363,7 @@ class Density(ABC):
 
     def _rises_once(self) -> bool:
         left, right = self.tail(-1), self.tail(1)
-        if not (left.slope.lower() >= 0 and right.slope.lower() >= 0):
+        if not (left.least >= 0 and right.least >= 0):
             return False
         ends = (-left.start).lower().floor(), right.start.upper().ceil()
         rises = False
@@ -357,13 +383,17 @@ class Density(ABC):
                     rises = True
                     continue
                 if convex and not rises:  # V' rises through the cell: V falls, then rises, or does only one of them
-                    rises = not self.slope(high) <= 0
+                    rises = self._is_kink(high) or not self.slope(high) <= 0  # at a kink that may be the slope behind
                     continue
                 if depth >= DEEPEST_CELL:
                     return False
                 middle = ((low + high) / 2).mid()
                 pending += [(middle, high, depth + 1), (low, middle, depth + 1)]
         return True
+
+    def _is_kink(self, x: arb) -> bool:
+        """Whether it may be a kink."""
+        return any(x.overlaps(lift(kink)) for kink in self.kinks)
 
     def _shells(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
         """The interval in cells that double in length away from the mode, cut at kinks."""
@@ -426,10 +456,10 @@ class Density(ABC):
             for low, high in self._shells(*ends):
                 size = (high - low) / 4
                 for n in range(4):
-                    here = self.bend(between(low + n * size, low + (n + 1) * size))
+                    here = self.most_bend(between(low + n * size, low + (n + 1) * size))
                     if not here.is_finite():
                         return None
-                    most = most.max(here.upper())
+                    most = most.max(here)
             return most
 
         return at_precision(CHECK_BITS, found)
@@ -442,6 +472,9 @@ class _Piece:
         self.f, self.v = formula, minus_log(formula)
         self.slope = derivative(self.v)
         self.bend = derivative(self.slope)
+        sums = self.v.of if self.v.kind == "soft" else (self.v,)
+        self.bends = [derivative(derivative(one)) for one in sums]
+        """V'' of each of the densities that are added up: their sum has none that is larger than all of them."""
         self.rises, self.falls = is_not_negative(self.slope), is_not_negative(negative(self.slope))
         """Whether the form shows that V does not fall, or does not rise: also where a slope is 0 at a kink."""
         self.is_convex = is_not_negative(self.bend)
@@ -518,11 +551,16 @@ class FormulaDensity(Density):
         return self._pieces[index].slope_on_complex() if index == self._index(dyadic(other)) else None
 
     def bend(self, x: arb) -> arb:
-        """V'' on a real ball, or an upper bound on it."""
+        """V'' on a real ball."""
         return _hull([piece.bend.on_reals(x) for piece in self._on(x)])
 
+    def most_bend(self, x: arb) -> arb:
+        """An upper bound on V'': of a sum of densities the largest of them all, if that is less."""
+        most, own = _greatest([one.on_reals(x) for piece in self._on(x) for one in piece.bends]), self.bend(x)
+        return most.min(own.upper()) if own.is_finite() else most
+
     def _rises_once(self) -> bool:
-        return is_convex(minus_log(self.formula)) or super()._rises_once()
+        return falls_outward(self.formula) or is_convex(minus_log(self.formula)) or super()._rises_once()
 
     def signs(self, x: arb) -> tuple[bool, bool, bool]:
         """Whether V does not rise on a cell, does not fall, and is convex there; each only if that is certain."""
@@ -541,7 +579,7 @@ class FormulaDensity(Density):
     def find_tail(self, side: int, start: arb) -> Tail | None:
         """A bound on the slope of V beyond `start` on one side; None if the form shows none."""
         found = self._beyond(side, start, lambda piece: piece.slope)
-        return None if found is None else Tail(found[0], side * found[1], start)
+        return None if found is None else Tail.within(found[0], side * found[1], start)
 
     def _beyond(self, side: int, start: arb, part: Callable[[_Piece], Formula]) -> Far | None:
         """A part of the outermost piece for all distances from `start` on; None if a kink is still to come."""
@@ -551,10 +589,16 @@ class FormulaDensity(Density):
 
     def bend_beyond(self, side: int, start: arb) -> arb:
         """A ball whose upper end bounds V'' beyond `start`."""
-        found = self._beyond(side, start, lambda piece: piece.bend)
-        if found is None or found[0] > 0:
-            return arb.nan() if found is None or not found[1].upper() <= 0 else arb(0)
-        return found[1] * _shrinks(found[0], start)
+
+        def bound(bend: Formula) -> arb:
+            found = self._beyond(side, start, lambda _: bend)
+            if found is None or found[0] > 0:
+                return arb.nan() if found is None or not found[1].upper() <= 0 else arb(0)
+            return found[1] * _shrinks(found[0], start)
+
+        piece = self._pieces[0 if side < 0 else -1]
+        own = bound(piece.bend)
+        return own if own.is_finite() else _greatest([bound(one) for one in piece.bends])
 
     @cached_property
     def symmetric_about(self) -> Fraction | None:
@@ -577,6 +621,13 @@ class FormulaDensity(Density):
         what = "negative" if value < 0 else "0" if value <= 0 else "not finite"
         hint = "; of noise that ends write a density without ends, and cut it with Truncated" if value <= 0 else ""
         raise BadValue(f"density is {what} near x = {float(x):.4g}{hint}")
+
+
+def _greatest(balls: Sequence[arb]) -> arb:
+    """An upper bound on all of them; not finite if one is not."""
+    return (
+        reduce(lambda a, b: a.max(b), (ball.upper() for ball in balls)) if all(map(arb.is_finite, balls)) else arb.nan()
+    )
 
 
 def _hull(balls: Sequence[arb]) -> arb:
@@ -612,17 +663,20 @@ class MixtureDensity(Density):
         """V on a real ball."""
         return -sum(self._shares(x), arb(0)).log()
 
+    def _relative(self, x: arb) -> list[arb]:
+        """Shares relative to the largest one: on a wide ball each by itself would hardly be known."""
+        heights = [weight.log() - part.v(x) for weight, (_, part) in zip(self._weights(), self.parts, strict=True)]
+        first = max(range(len(heights)), key=lambda n: float(heights[n].mid()))
+        return [arb(1) if n == first else (one - heights[first]).exp() for n, one in enumerate(heights)]
+
     def slope(self, x: arb) -> arb:
         """V' on a real ball; not finite where there is none."""
         values = [part.slope(x) for _, part in self.parts]
         hull = reduce(lambda a, b: a.union(b), values)
         if not hull.is_finite():
             return hull
-        # Shares relative to the largest one: on a wide ball each by itself would hardly be known.
-        heights = [weight.log() - part.v(x) for weight, (_, part) in zip(self._weights(), self.parts, strict=True)]
-        first = max(range(len(heights)), key=lambda n: float(heights[n].mid()))
-        weights = [arb(1) if n == first else (one - heights[first]).exp() for n, one in enumerate(heights)]
-        base = values[first]
+        weights = self._relative(x)
+        base = next(v for w, v in zip(weights, values, strict=True) if w == 1)
         mean = sum((w * (v - base) for w, v in zip(weights, values, strict=True)), arb(0)) / sum(weights, arb(0)) + base
         return mean.intersection(hull) if mean.is_finite() and mean.overlaps(hull) else hull
 
@@ -639,14 +693,22 @@ class MixtureDensity(Density):
         return (lambda z, a: -density(z, a).log(analytic=a)) if log else density
 
     def bend(self, x: arb) -> arb:
-        """An upper bound: V'' is the mean of those of the parts less the variance of their slopes."""
-        values = [part.bend(x) for _, part in self.parts]
-        most = reduce(lambda a, b: a.max(b), values)
-        return between(-abs(most), most) if most.is_finite() else most
+        """V'' on a real ball: the mean of those of the parts, less the variance of their slopes."""
+        bends, slopes = [part.bend(x) for _, part in self.parts], [part.slope(x) for _, part in self.parts]
+        if not all(one.is_finite() for one in (*bends, *slopes)):
+            return arb.nan()
+        weights, mean = self._relative(x), self.slope(x)
+        found = sum((w * (b - (s - mean) ** 2) for w, b, s in zip(weights, bends, slopes, strict=True)), arb(0))
+        return found / sum(weights, arb(0))
+
+    def most_bend(self, x: arb) -> arb:
+        """The largest V'' of the parts, if that is less: the variance is not negative."""
+        most, own = _greatest([part.most_bend(x) for _, part in self.parts]), self.bend(x)
+        return most.min(own.upper()) if own.is_finite() else most
 
     def bend_beyond(self, side: int, start: arb) -> arb:
         """A ball whose upper end bounds V'' beyond `start`."""
-        return reduce(lambda a, b: a.max(b), (part.bend_beyond(side, start) for _, part in self.parts))
+        return _greatest([part.bend_beyond(side, start) for _, part in self.parts])
 
     @cached_property
     def kinks(self) -> Sequence[Fraction]:
@@ -656,7 +718,7 @@ class MixtureDensity(Density):
     def find_tail(self, side: int, start: arb) -> Tail | None:
         """The slope is a mean of those of the parts, weighed by their shares of f."""
         found = [part.find_tail(side, start) for _, part in self.parts]
-        slopes = [(one.power, one.slope) for one in found if one is not None]
+        slopes = [(one.power, between(one.least, one.most)) for one in found if one is not None and one.is_bounded]
         if len(slopes) < len(found):
             return None
         place = side * start
@@ -665,8 +727,7 @@ class MixtureDensity(Density):
         def most(i: int, j: int, delta: Fraction) -> arb | None:
             return _most_by_slopes(slopes[i], slopes[j], heights[i] - heights[j], delta, start)
 
-        power, slope = _mean_beyond(slopes, most, start)
-        return Tail(power, slope, start)
+        return Tail.within(*_mean_beyond(slopes, most, start), start)
 
     @cached_property
     def symmetric_about(self) -> Fraction | None:

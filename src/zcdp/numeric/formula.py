@@ -467,6 +467,59 @@ def is_convex(node: Formula, sign: int = 1) -> bool:
     return sign > 0 and ((kind == "exp" and is_convex(of[0])) or (kind in ("abs", "cosh") and _line(of[0]) is not None))
 
 
+def falls_outward(node: Formula) -> bool:
+    """Whether its form shows a place from which it falls in both directions.
+
+    >>> falls_outward(read("1/(1 + (x - 3)^4)")), falls_outward(read("exp(-x^2) + exp(-(x - 1)^2)"))
+    (True, False)
+    """
+    centres: set[Fraction] = set()
+
+    def look(one: Formula) -> None:
+        if one.kind in ("power", "abs", "cosh") and (line := _line(one.of[0])) and line[1]:
+            centres.add(-line[0] / line[1])
+        for part in one.of:
+            look(part)
+
+    look(node)
+    return len(centres) == 1 and outward(node, centres.pop()) == -1
+
+
+def outward(node: Formula, centre: Fraction) -> int | None:
+    """1 if its form shows that it nowhere falls with the distance of x from a place, -1 if it nowhere rises.
+
+    0 of a constant, None where the form shows neither.
+
+    >>> outward(read("1/(1 + x^4)"), Fraction(0)), outward(read("exp(-x^2)*(1 + x^2)"), Fraction(0))
+    (-1, None)
+    """
+    kind, of = node.kind, node.of
+    if node.is_constant:
+        return 0
+    if (line := _line(of[0]) if of else None) is not None and line[0] + line[1] * centre == 0:
+        even = kind == "power" and node.value.denominator == 1 and node.value.numerator % 2 == 0
+        if even or kind in ("abs", "cosh"):
+            return 1 if not even or node.value > 0 else -1
+    ways = [outward(one, centre) for one in of]
+    if kind == "x" or None in ways:
+        return None
+    found = [way for way in ways if way is not None]
+    if kind in ("product", "quotient"):
+        if kind == "quotient":
+            found[1] *= -1
+        signs = [one.on_reals(arb(0)) for one in of if one.is_constant]
+        changing = [one for one in of if not one.is_constant]
+        if any(sign.contains(0) for sign in signs) or (len(of) > 1 and not all(map(is_not_negative, changing))):
+            return None
+        turned = sum(bool(sign < 0) for sign in signs) % 2
+        found = [-way if turned else way for way in found]
+    elif kind == "power" and is_not_negative(of[0]):
+        found = [way if node.value > 0 else -way for way in found]
+    elif kind not in ("sum", "min", "max", "exp", "log", "tanh", "atan", "erf", "plus"):
+        return None
+    return 1 if min(found) >= 0 else -1 if max(found) <= 0 else None
+
+
 def minus_log(node: Formula) -> Formula:
     """-log of it, with products, powers and exponentials taken apart where all parts are positive."""
     kind, of = node.kind, node.of

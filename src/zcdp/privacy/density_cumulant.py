@@ -111,7 +111,7 @@ class ShiftCumulant:
         if not far > known.start + size:
             return None
         tail = self.pair.tail_at(side, (far - size).lower())
-        least, most = tail.slope.lower(), tail.slope.upper()
+        least, most = tail.least, tail.most
         if not most.is_finite():
             return None
         outward = (self.pair.shift < 0) == (side > 0)
@@ -130,7 +130,7 @@ class ShiftCumulant:
         try:
             if not slope > 0:
                 return None
-            return Tail(tail.power, slope, far).rest(exponent.exp(), far)
+            return Tail(tail.power, slope.lower(), most, far).rest(exponent.exp(), far)
         except Undecided:
             return None
 
@@ -166,13 +166,13 @@ class ShiftCumulant:
                 continue
             tail = pair.tail_at(side, abs(lift(start)))
             far = pair.tail_at(side, arb(2) ** 60 * abs(lift(start)))
-            if tail.power > 0 or not tail.slope.upper().is_finite():
+            if tail.power > 0 or not tail.most.is_finite():
                 return inf, inf
             size = abs(lift(pair.shift))
             near = abs(lift(start)) - size
-            high = max(high, above(size * tail.slope.upper() * tail.growth(near)))
+            high = max(high, above(size * tail.most * tail.growth(near)))
             if not tail.power:
-                low = max(low, below(size * far.slope.lower()))
+                low = max(low, below(size * far.least))
         cells = [(lift(a), lift(b)) for a, b in itertools.pairwise(borders)]
         pending = sorted(((above(pair.loss_range(a, b, inf)[1]), n) for n, (a, b) in enumerate(cells)))
         for _ in range(LOSS_STEPS):
@@ -246,7 +246,7 @@ class ShiftCumulant:
         if not share > LEAST_SHARE:
             return None
         tail = pair.tail_at(side, far)
-        steep, place = tail.slope.lower() * tail.growth(far), side * far
+        steep, place = tail.least * tail.growth(far), side * far
         rest = density.v(place) + (density.whole() * steep * share).log()
         a = (1 - share) * density.slope(place) ** 2 / (2 * m) - rest
         first = (self._loss_up_to(side, far) + log2) / bound
@@ -272,7 +272,7 @@ class ShiftCumulant:
         if abs(lift(start)) < far:
             size = abs(lift(pair.shift))
             tail = pair.tail_at(side, abs(lift(start)) - size)
-            most = most.max(size * tail.slope.upper() * tail.growth(far + size))
+            most = most.max(size * tail.most * tail.growth(far + size))
         return most
 
 

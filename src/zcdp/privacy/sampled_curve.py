@@ -9,7 +9,17 @@ from math import inf, log
 from flint import arb, ctx
 
 from zcdp.errors import BadType
-from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, ceiling, floor, lift
+from zcdp.numeric.balls import (
+    NotCertified,
+    Undecided,
+    above,
+    at_precision,
+    below,
+    ceiling,
+    floor,
+    lift,
+    upper_float,
+)
 from zcdp.numeric.exact import Exact, Log
 from zcdp.numeric.functions import Number, expm1, log1p
 from zcdp.numeric.threads import cached_property
@@ -218,8 +228,15 @@ class SampledConvex(Curve):
 
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
-        """The lower end 0, and as upper end the rho of the base, which sampling does not increase."""
-        return 0.0, self.base.rho
+        """The lower end is 0."""
+        return 0.0, self._rho_above()
+
+    def _rho_above(self) -> float:
+        """The rho of the base, which sampling does not increase, or that of pure DP if it is less."""
+        pure = self.pure_epsilon
+        if pure == inf:
+            return self.base.rho
+        return min(self.base.rho, upper_float(lambda: arb(pure) * (arb(pure) / 2).tanh()))
 
     @property
     def rho_bounds(self) -> tuple[float, float]:
@@ -267,7 +284,8 @@ class SampledProfile(SampledConvex):
     @cached_property
     def _peak_bounds(self) -> tuple[float, float]:
         """The lower end 0, as the finite law only dominates; as upper end the smaller of both bounds."""
-        return 0.0, self.base.rho if self._finite is None else min(self._finite._peak_bounds[1], self.base.rho)
+        upper = self._rho_above()
+        return 0.0, upper if self._finite is None else min(self._finite._peak_bounds[1], upper)
 
 
 class SampledFinite(FiniteEnvelope):

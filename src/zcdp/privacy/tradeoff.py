@@ -160,8 +160,9 @@ class TradeOff:
         best = min(range(len(knots)), key=lambda n: knots[n].above(rate))
         top = knots[best].above(rate)
         # H(g) + g a is convex: beyond a point that is surely not below the best one it stays above that point.
-        first = next((n for n in range(best, -1, -1) if knots[n].below(rate) >= top), 0)
-        last = next((n for n in range(best, len(knots)) if knots[n].below(rate) >= top), len(knots) - 1)
+        # (The best one itself is no such point: the least may lie on either side of it.)
+        first = next((n for n in range(best - 1, -1, -1) if knots[n].below(rate) >= top), 0)
+        last = next((n for n in range(best + 1, len(knots)) if knots[n].below(rate) >= top), len(knots) - 1)
         bounds = [knots[first].below(rate), *(self._cell(knots, n, rate) for n in range(first, last))]
         if knots[last].below(rate) >= top:
             bounds.append(knots[last].below(rate))

@@ -40,6 +40,10 @@ class NoiseOfDensity(Protocol):
         """The density, up to a constant."""
 
     @property
+    def top_near(self) -> float:
+        """About where the density is largest."""
+
+    @property
     def support(self) -> tuple[Fraction | None, Fraction | None]:
         """Where it ends; None where it does not."""
 
@@ -60,7 +64,7 @@ class DensityNoiseOnGrid:
             raise BadValue(f"grid ({step}) must be within reach of the noise, whose width is {width:.3g}")
         self._bin = Fraction(2) ** (frexp(width)[1] - 1 - BIN_BITS)
         low, high = noise.support
-        middle = noise.density.mode_near
+        middle = noise.top_near
         reach = MOST_BINS // 2
         centre = floor(Fraction(middle) / self._bin)
         least = None if low is None else floor(low / self._bin)
@@ -83,10 +87,10 @@ class DensityNoiseOnGrid:
     def _cdfs(self, bins: range) -> list[arb]:
         noise, (low, high) = self._noise, self._noise.support
         if len(bins) == 1 and low is None and high is None:
-            right = self._edge(bins[0]) > Fraction(noise.density.mode_near)
+            right = self._edge(bins[0]) > Fraction(noise.top_near)
             share = self._beyond(1 if right else -1, bins[0] + 1)
             return [1 - share if right else share]
-        if len(bins) == 1 and self._edge(bins[0]) > Fraction(noise.density.mode_near):
+        if len(bins) == 1 and self._edge(bins[0]) > Fraction(noise.top_near):
             end = self._edge(bins[0] + 1)
             rest = noise.beyond(1, end, moved=False) if high is None else noise.mass(end, max(end, high), moved=False)
             return [1 - rest]

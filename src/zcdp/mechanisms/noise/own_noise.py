@@ -143,7 +143,7 @@ class DensityNoise(AddsReals, Mechanism):
         for tail in tails:
             if tail.power > 1:
                 return "the density falls faster than that of any Gaussian noise"
-            if not tail.slope.upper().is_finite():
+            if not tail.most.is_finite():
                 return UNSTATED
         if not self.is_unimodal and self._bend is None and self._steepest == inf:
             return UNKNOWN
@@ -189,7 +189,7 @@ class DensityNoise(AddsReals, Mechanism):
             tail = density.tail(side)
             if tail.power > 0:
                 return inf
-            most = most.max(tail.slope.upper() * tail.growth(tail.start))
+            most = most.max(tail.most * tail.growth(tail.start))
         ends = (-density.tail(-1).start).lower().floor(), density.tail(1).start.upper().ceil()
         for a, b in density._shells(*ends):
             size = (b - a) / 8
@@ -246,10 +246,19 @@ class DensityNoise(AddsReals, Mechanism):
     @cached_property
     def supremum(self) -> Supremum:
         """Certified bounds on rho of one coordinate, by a search over all orders."""
+        if self.infinite_because in (UNSTATED, UNKNOWN):
+            return Supremum(self._known_of_rho(), inf, 0, 0.0)
         if self.infinite_because:
             return Supremum(inf, inf, 0, inf)
         small = max(log2(self._density.width) - log2(self._step), 0)  # the cumulant is as small as the shift squared
         return at_precision(RHO_BITS + 2 * ceil(small), self._searched)
+
+    def _known_of_rho(self) -> float:
+        """A lower end of rho where no bound above it is known: the divergence of order 1, or 0."""
+        try:
+            return max(at_precision(BOUND_BITS, lambda: [below(one.kl()) for one in self._cumulants]))
+        except (NotCertified, Undecided):
+            return 0.0
 
     def _searched(self) -> Supremum:
         most = None if self._bend is None else self._bend * lift(self._step) ** 2 / 2

@@ -14,10 +14,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 from flint import arb, ctx
 
+from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, above, at_precision, below, lift
 from zcdp.numeric.density import Density, Tail, between, dyadic, wider
 from zcdp.numeric.functions import exp, expm1
@@ -35,9 +37,10 @@ PROPOSED, MOST_DOUBLINGS = 600, 200  # places at which the loss is looked at in 
 NEGLIGIBLE_LOG = 76.5  # Tails of less than e^-76 of the height count as losses that have no end.
 POINTS, FEWER_POINTS, MOST_POINTS = 256, 64, 480  # of the lattice above 0; so many where cells are to be listed
 SPREAD_POINTS = 40  # lattice points to a standard deviation of the loss, if that takes more than POINTS
-CELL_BITS, DEEPEST_RANGE, DEEPEST_ROOT = 128, 12, 60
+CELL_BITS, CHECK_BITS, DEEPEST_RANGE, DEEPEST_ROOT = 128, 64, 12, 60
 LEVEL_BITS = 40  # A range of the loss below 2^40 roundings is not divided.
 RANGE_WORK = 8
+NO_LOSS = 1e-9  # the largest loss of a lattice where no finite loss counts
 LAST_CELL = 0.75  # of a lattice cell: so far below the largest loss the last test of the law below begins
 
 
@@ -144,11 +147,22 @@ class ShiftedDensity:
                 kept[ctx.prec] = self.density.mass_beyond(-1, lift(high))
         return kept[ctx.prec]
 
+    def given_away(self) -> arb:
+        """The mass where the support of the moved density does not reach; 0 for a cell of shifts."""
+        low, high = self.support
+        if self.shift > 0 and low is not None:
+            return self.mass(low, low + self.shift, moved=False)
+        if self.shift < 0 and high is not None:
+            return self.mass(high + self.shift, high, moved=False)
+        return arb(0)
+
     def beyond(self, side: int, start: Fraction, *, moved: bool) -> arb:
         """The probability of all that lies beyond a place on one side."""
         if (self.support.high if side > 0 else self.support.low) is not None:
             return arb(0)
-        place = start - self.shift if moved else start
+        place, first = start - self.shift if moved else start, self.support.low if side > 0 else self.support.high
+        if first is not None and side * place < side * first:
+            place = first
         return self.density.mass_beyond(side, lift(place)) / self.whole()
 
     # Cells.
@@ -156,19 +170,37 @@ class ShiftedDensity:
     @cached_property
     def ends(self) -> tuple[Fraction, Fraction]:
         """Where the cells begin and end: both densities end there, or only tails with known slopes are beyond."""
-        return at_precision(CELL_BITS, lambda: (self._end(-1), self._end(1)))
+        found = at_precision(CELL_BITS, lambda: (self._end(-1), self._end(1)))
+        if not at_precision(CHECK_BITS, lambda: all(self._is_whole(*found, moved=moved) for moved in (False, True))):
+            raise BadValue("the cells of a density leave some of its mass out, or count some twice")
+        return found
+
+    def _is_whole(self, low: Fraction, high: Fraction, *, moved: bool) -> bool:
+        """Whether the masses of all that is cut into cells and of the tails may add up to 1."""
+        parts = self.beyond(-1, low, moved=moved), self.mass(low, high, moved=moved), self.beyond(1, high, moved=moved)
+        return all(part >= 0 or part.contains(0) for part in parts) and bool(sum(parts, arb(0)).contains(1))
+
+    @property
+    def top_near(self) -> float:
+        """About the place within the support where the density is largest, of those with one mode."""
+        low, high = (None if end is None else float(end) for end in self.support)
+        found = self.density.mode_near if low is None else max(low, self.density.mode_near)
+        return found if high is None else min(high, found)
 
     def _end(self, side: int) -> Fraction:
-        last = self.support.high if side > 0 else self.support.low
+        first, last = self.support if side > 0 else self.support[::-1]
         if last is not None:
             return side * max(side * last, side * (last + self.shift))
         tail, density = self.density.tail(side), self.density
-        size, base = abs(float(self.shift)), density.v_in_floats(density.mode_near)
+        size, base = abs(float(self.shift)), density.v_in_floats(self.top_near)
 
         def is_negligible(x: float) -> bool:
             return not density.v_in_floats(side * x) < base + NEGLIGIBLE_LOG
 
-        far = max(above(tail.start), size)
+        nearest = max(above(tail.start), size)
+        if first is not None:  # both densities must have begun there
+            nearest = max(nearest, above(lift(side * first + max(Fraction(0), side * self.shift))))
+        far = nearest
         for _ in range(MOST_DOUBLINGS):
             if is_negligible(far):
                 break
@@ -178,8 +210,8 @@ class ShiftedDensity:
             far *= 2
         else:
             raise NotCertified("the tails of the density are too heavy for cells")
-        if far > max(above(tail.start), size) and is_negligible(far):
-            low, high = far / 2, far
+        if far > nearest and is_negligible(far):
+            low, high = max(far / 2, nearest), far
             for _ in range(12):
                 middle = (low + high) / 2
                 low, high = (low, middle) if is_negligible(middle) else (middle, high)
@@ -190,17 +222,17 @@ class ShiftedDensity:
         """The bound on the slope beyond `start`, which is sharper further out."""
         density = self.density
         found = None if density.stated is not None else density.find_tail(side, start)
-        return density.tail(side) if found is None or not found.slope.is_finite() else found
+        return density.tail(side) if found is None or not found.is_bounded else found
 
     def _loss_beyond(self, tail: Tail, far: arb) -> float:
         """How far apart the losses beyond are, in floats."""
-        least = tail.slope.lower() if tail.power == 0 else arb(0)
-        return float((tail.slope.upper() * tail.growth(far) - least) * abs(float(self.shift)))
+        least = tail.least if tail.power == 0 else arb(0)
+        return float((tail.most * tail.growth(far) - least) * abs(float(self.shift)))
 
     @cached_property
     def _narrow(self) -> float:
         """A range of the loss that is small against the cells of the lattice: a proposal."""
-        places = [self.density.mode_near + k * self.density.width / 8 for k in range(-64, 65)]
+        places = [self.top_near + k * self.density.width / 8 for k in range(-64, 65)]
         losses = [abs(loss) for x in places if math.isfinite(loss := self.loss_in_floats(x))]
         return max(losses, default=1.0) / (4 * POINTS) or 1e-30
 
@@ -222,7 +254,7 @@ class ShiftedDensity:
     def _proposed(self) -> tuple[list[float], list[float]]:
         """Places where both densities are, densest around their modes, and the losses there."""
         low, high = (float(end) for end in self.ends)
-        middle, width = self.density.mode_near, self.density.width
+        middle, width = self.top_near, self.density.width
         reach = math.asinh(max(high - middle, middle - low) / width * 64)
         places = [middle + width / 64 * math.sinh(reach * n / PROPOSED) for n in range(-PROPOSED, PROPOSED + 1)]
         centre = middle + float(self.shift) / 2
@@ -238,7 +270,7 @@ class ShiftedDensity:
             places = self.borders_at(levels)
             return [place for place in places if (place <= fold) == (self.shift > 0) or place == fold]
         low, high = (float(end) for end in self.ends)
-        middle, width = self.density.mode_near, self.density.width
+        middle, width = self.top_near, self.density.width
         inside, losses = self._proposed
         exact = [Fraction(0), self.shift]
         special = {kink + by for kink in self.density.kinks for by in exact}
@@ -342,7 +374,7 @@ class ShiftedDensity:
             near = abs(lift(start)) - size - lift(self.radius)
             tail = self.tail_at(side, near.lower())
             # V rises outward: by size times a slope between the two, taken somewhere beyond `near`
-            least, most = tail.slope.lower(), tail.slope.upper()
+            least, most = tail.least, tail.most
             if tail.power > 0:
                 least, most = least * tail.growth(near), arb.pos_inf()
             elif tail.power < 0:
@@ -514,18 +546,26 @@ class DensityLaw(ExponentialSum):
             return max((above(most) for most in ranges if most.is_finite()), default=0.0)
 
         largest = at_precision(CELL_BITS, top)
-        if not largest > 0:
-            largest = 1e-9
         count = points or POINTS
-        exactly = Fraction(largest * (1 + 2.0**-40))
-        law: DensityLaw
 
-        def terms() -> Terms:
-            return law._kept_terms()
+        def made(largest: float) -> DensityLaw:
+            law: DensityLaw
 
-        law = cls(exactly, terms, Fraction(1, count), pairs=tuple(pairs), alone_is_exact=exact)
-        law.__dict__["_tables"] = tables
-        return law
+            def terms() -> Terms:
+                return law._kept_terms()
+
+            exactly = Fraction(largest * (1 + 2.0**-40))
+            law = cls(exactly, terms, Fraction(1, count), pairs=tuple(pairs), alone_is_exact=exact)
+            law.__dict__["_tables"] = tables
+            return law
+
+        found = made(largest if largest > 0 else NO_LOSS)
+        if any(pair.support != NO_END for pair in pairs) and len(pairs) > 1:
+            # In one direction outcomes are given away, in the other losses are finite: from some loss on, these are
+            # less likely than those, and the law of both needs no such losses.
+            level = at_precision(CELL_BITS, found.level)
+            found = found if level >= count else made(max(largest * level / count, NO_LOSS))
+        return found
 
     @property
     def points(self) -> int:
@@ -548,6 +588,20 @@ class DensityLaw(ExponentialSum):
             kept[key] = pair.cells(borders, positive=True)
         return kept[key]
 
+    def level(self) -> int:
+        """The first lattice point at which H is what it is at the last one, but for what is negligible."""
+        heights = self._heights()[1]
+        most = heights[-1].upper() * (1 + arb(2) ** -LEVEL_BITS)
+        return next(k for k, height in enumerate(heights) if k == len(heights) - 1 or height <= most)
+
+    def _heights(self) -> tuple[arb, list[arb]]:
+        """The step of the lattice, and the largest H of all pairs at its points."""
+        lattices = self._lattices()
+        heights = lattices[0].profile()
+        for lattice in lattices[1:]:
+            heights = [one.max(other) for one, other in zip(heights, lattice.profile(), strict=True)]
+        return lattices[0].step, heights
+
     def _kept_terms(self) -> Terms:
         return self._made()[0]
 
@@ -555,11 +609,8 @@ class DensityLaw(ExponentialSum):
         """The coefficients and the mass of infinite losses, at the working precision; kept for each."""
         kept: dict[int, tuple[Terms, arb]] = self.__dict__.setdefault("_by_bits", {})
         if ctx.prec not in kept:
-            lattices = self._lattices()
-            heights = lattices[0].profile()
-            for lattice in lattices[1:]:
-                heights = [one.max(other) for one, other in zip(heights, lattice.profile(), strict=True)]
-            kept[ctx.prec] = _terms_of_profile(lattices[0].step, heights), heights[-1]
+            step, heights = self._heights()
+            kept[ctx.prec] = _terms_of_profile(step, heights), heights[-1]
         return kept[ctx.prec]
 
     def ready(self) -> ExponentialSumFactor:
@@ -608,22 +659,28 @@ class DensityLaw(ExponentialSum):
         del rate
         return None
 
-    def ends_alone(self) -> Ends | None:
-        """Certified bounds on delta(epsilon) of one use, less the infinite losses of the lattice, which are added."""
-        if not self.alone_is_exact:
-            return None
-        infinite = self._made()[1] if not self._is_short else arb(0)
+    def single_use(self) -> LossLaw:
+        """For a single use the cells themselves, if no other shift can be worse, and not the lattice above them."""
+        return OneUse(self) if self.alone_is_exact else self
 
-        def both(epsilon: arb) -> tuple[arb, arb]:
-            ends = [self._delta_of(pair, borders, epsilon) for pair, borders in self.__dict__["_tables"]]
-            low, high = ends[0]
-            for one, other in ends[1:]:
-                low, high = low.max(one), high.max(other)
-            return low - infinite, high - infinite
+    def bounds(self, epsilon: arb) -> tuple[arb, arb]:
+        """Certified bounds on delta(epsilon) of one use, infinite losses included."""
+        ends = [self._delta_of(pair, borders, epsilon) for pair, borders in self.__dict__["_tables"]]
+        low, high = ends[0]
+        for one, other in ends[1:]:
+            low, high = low.max(one), high.max(other)
+        return low, high
 
-        return both
+    def is_bounded(self) -> bool:
+        """Whether no finite loss is above the largest one of the lattice."""
+        most = lift(self.loss)
+        listed = (self._cells(pair, borders) for pair, borders in self.__dict__["_tables"])
+        return all(bool(cell.high <= most) for cells in listed for cell in cells if not cell.q.is_zero())
 
-    _is_short = False
+    def given_away(self) -> arb:
+        """P(L = +inf): what lies where the moved density, of bounded support, has no mass."""
+        found = [pair.given_away() for pair in self.pairs]
+        return reduce(arb.max, found)
 
     def _delta_of(self, pair: ShiftedDensity, borders: Sequence[Fraction], epsilon: arb) -> tuple[arb, arb]:
         """Ends of the integral of (P - e^epsilon Q)+, cell by cell; a cell where the loss crosses is divided."""
@@ -640,7 +697,7 @@ class DensityLaw(ExponentialSum):
             level = cell.high - cell.low < arb(2) ** (LEVEL_BITS - CELL_BITS)  # the loss stays at epsilon: no root
             if cell.ends is None or depth >= DEEPEST_ROOT or level:
                 low += (cell.p - x * cell.q).max(arb(0)).lower()
-                high += _most(cell, x, epsilon).upper()
+                high += _most(cell, x).upper()
                 continue
             a, b = cell.ends
             found = _bracket(pair, a, b, epsilon)
@@ -653,6 +710,50 @@ class DensityLaw(ExponentialSum):
                     (pair.cell(*rest), depth + 8) for rest in ((a, found[0]), (found[1], b)) if rest[0] < rest[1]
                 ]
         return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class OneUse(LossLaw):
+    """A single use of noise of a density, composed with nothing: delta is integrated, cell by cell.
+
+    Infinite losses are those that there are. The law on a lattice, which serves for compositions and here for first
+    guesses, counts large losses of little mass as infinite, and is above all others.
+    """
+
+    law: DensityLaw
+
+    def ready(self) -> ExponentialSumFactor:
+        """The transform of the lattice law, for guesses, and the mass of infinite losses that there are."""
+        terms, _ = self.law._made()
+        factor = _FactorOfGuesses(self.law.loss, self.law.ratio, terms)
+        factor.revealed = self.law.given_away()
+        return factor
+
+    def largest(self) -> arb:
+        """A bound on the finite losses; +inf if they have none."""
+        return self.law.largest() if self.law.is_bounded() else arb.pos_inf()
+
+    def check(self, bits: int = 0) -> None:
+        """Nothing here: that cells leave no mass out is checked where they are cut."""
+
+    def ends_alone(self) -> Ends:
+        """Certified bounds on delta(epsilon), less infinite losses, which are added."""
+        infinite = self.law.given_away()
+
+        def both(epsilon: arb) -> tuple[arb, arb]:
+            low, high = self.law.bounds(epsilon)
+            return low - infinite, high - infinite
+
+        return both
+
+
+class _FactorOfGuesses(ExponentialSumFactor):
+    """No atom of the lattice at its largest loss is one of the noise."""
+
+    def near_top(self, s: arb) -> tuple[arb, arb]:
+        """Nothing is known of losses near the largest one."""
+        del s
+        return arb(0), arb(0)
 
 
 def _outcomes(step: arb, terms: Terms, infinite: arb) -> Outcomes:
@@ -682,7 +783,7 @@ def _bracket(pair: ShiftedDensity, a: Fraction, b: Fraction, epsilon: arb) -> tu
     return (low, high) if a <= low < high <= b else None
 
 
-def _most(cell: Cell, x: arb, epsilon: arb) -> arb:
+def _most(cell: Cell, x: arb) -> arb:
     """The largest integral of (P - xQ)+ over a cell of these masses with ratios in its range."""
     if not cell.high.is_finite():
         return (
@@ -692,8 +793,7 @@ def _most(cell: Cell, x: arb, epsilon: arb) -> arb:
         )
     g, h = exp(cell.low) if cell.low.is_finite() else arb(0), exp(cell.high)
     share = ((cell.p - g * cell.q) / (h - g)).max(arb(0)).min(cell.q.max(arb(0))) if h > g else cell.q
-    del epsilon
-    return share * (h - x).max(arb(0))
+    return share * (h - x).max(arb(0)) + (cell.q - share).max(arb(0)) * (g - x).max(arb(0))
 
 
 # The law below, on the same lattice.

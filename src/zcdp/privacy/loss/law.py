@@ -233,6 +233,10 @@ class LossLaw(ABC):
         formula = self.alone()
         return None if formula is None else lambda epsilon: (value := formula(epsilon), value)
 
+    def single_use(self) -> LossLaw:
+        """The law of a single use composed with nothing: another one if this stands above it, for compositions."""
+        return self
+
     def game(self) -> Game | None:
         """The two distributions of which this law is the envelope, for the adaptive engine; None if there are none."""
         return None

@@ -79,6 +79,8 @@ class Profile:
     """
 
     def __init__(self, parts: Parts) -> None:
+        if sum(count for _, count in parts) == 1:
+            parts = tuple((law.single_use(), 1) for law, count in parts if count)
         self.parts = parts
         self.directions = [_OneDirection(parts)]
         for law, _ in parts:
