@@ -19,7 +19,7 @@ from flint import arb
 from zcdp.errors import BadType, BadValue
 from zcdp.mechanisms.channel import LossPair
 from zcdp.numeric.balls import above, at_precision, below, lift
-from zcdp.numeric.exact import Value, integer, probability, rational
+from zcdp.numeric.exact import Value, float_above, integer, positive_rational, probability, rational
 from zcdp.numeric.search import greatest_float
 from zcdp.privacy.loss.tradeoff_hull import hull
 from zcdp.text.calls import spoken, spoken_class
@@ -92,9 +92,9 @@ class Audit:
 def audit(
     mechanism: Auditable | tuple[Outputs, Outputs],
     *,
-    epsilon: float | None = None,
+    epsilon: Value | None = None,
     delta: Value = 0,
-    rho: float | None = None,
+    rho: Value | None = None,
     draws: int = 1_000_000,
     confidence: float = 0.999999,
 ) -> Audit:
@@ -116,7 +116,7 @@ def audit(
     if not 0 <= chance < 1:
         raise BadValue(f"delta ({delta}) must be at least 0 and below 1")
     banded = bool(chance) or rho is not None
-    epsilon, rho = _stated(mechanism, epsilon, chance, rho)
+    claimed, claimed_rho = _stated(mechanism, epsilon, chance, rho)
     if isinstance(mechanism, tuple):
         first, second = mechanism[0](draws), mechanism[1](draws)
     else:
@@ -137,13 +137,13 @@ def audit(
         if (bound := law.epsilon_bounds(delta=chance)[0] if chance else 0.0) > best:
             best, event = bound, "bands around the laws of both outputs"
     return Audit(
-        epsilon,
+        claimed,
         best,
         event,
         draws,
         confidence,
         float(chance),
-        rho,
+        claimed_rho,
         steep,
         law,
         _at_best(draws - draws // 2, risk, float(chance)),
@@ -151,7 +151,7 @@ def audit(
 
 
 def _stated(
-    mechanism: Auditable | tuple[Outputs, Outputs], epsilon: float | None, delta: Fraction, rho: float | None
+    mechanism: Auditable | tuple[Outputs, Outputs], epsilon: Value | None, delta: Fraction, rho: Value | None
 ) -> tuple[float, float]:
     """The stated epsilon and rho, checked: as given, or as the mechanism says; inf where nothing is stated."""
     if isinstance(mechanism, type):
@@ -166,10 +166,14 @@ def _stated(
             epsilon = mechanism.epsilon_at(delta=delta) if delta else mechanism.pure_epsilon
         if rho is None and delta:
             rho = mechanism.rho
-    for name, stated in (("epsilon", epsilon), ("rho", rho)):
-        if stated is not None and not stated > 0:
-            raise BadValue(f"{name} ({stated}) must be positive")
-    return inf if epsilon is None else epsilon, inf if rho is None else rho
+    return _number(epsilon, "epsilon"), _number(rho, "rho")
+
+
+def _number(stated: Value | None, name: str) -> float:
+    """What is stated as a float, rounded up; inf where nothing is, or nothing finite."""
+    if stated is None or stated == inf:
+        return inf
+    return float_above(positive_rational(stated, name))
 
 
 def _epsilon(p: float, q: float, delta: Fraction) -> float:

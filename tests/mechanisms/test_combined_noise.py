@@ -6,10 +6,11 @@ from math import exp, inf, log
 
 import pytest
 
-from zcdp import GeneralizedGaussian, Mixture, Noise, Plan, StudentT, Truncated
+from zcdp import GeneralizedGaussian, Laplace, Mixture, Noise, Plan, StudentT, Truncated
 from zcdp.errors import BadType, BadValue
 
 LAPLACE = GeneralizedGaussian(power=1, scale=1)
+TWICE = GeneralizedGaussian(power=1, scale=1, sensitivity=2)
 
 
 def test_noise_that_ends_gives_inputs_away() -> None:
@@ -81,6 +82,8 @@ def test_a_mixture_of_one_mode_in_common() -> None:
     noise = Mixture([[3, LAPLACE], [1, GeneralizedGaussian(power=1, scale=4)]])
     assert noise.is_unimodal
     assert noise.parts_inside[0][0] == 3 / 4
+    assert Mixture([[0.7, LAPLACE], [0.2, LAPLACE], [0.1, LAPLACE]]).parts_inside[1][0] == pytest.approx(0.2)
+    assert Mixture([[1, LAPLACE], [1, TWICE]], sensitivity=3).sensitivity == 3
     assert noise.pure_epsilon <= 1.0001
     assert Plan.parse(repr(noise)).parts == ((noise, 1),)
     assert Plan.parse(repr(Truncated(LAPLACE, low=-3))).parts == ((Truncated(LAPLACE, low=-3), 1),)
@@ -97,9 +100,13 @@ def test_a_mixture_of_gaussians_apart_has_the_rho_of_one() -> None:
     [
         (lambda: Truncated(LAPLACE), BadType, "give low, high, or both"),
         (lambda: Truncated(LAPLACE, low=2, high=1), BadValue, "low (2) must be below high (1)"),
-        (lambda: Truncated(3, low=1), BadType, "must be noise of a density"),
+        (lambda: Truncated(3, low=1), BadType, "must be noise that is known by its density"),
         (lambda: Mixture([]), BadValue, "1 to 20 kinds"),
         (lambda: Mixture([[1, 2]]), BadType, "parts_inside[0]"),
+        (lambda: Mixture([[1, Laplace(scale=1)]]), BadType, "GeneralizedGaussian(power=1, ...) for Laplace"),
+        (lambda: Truncated(Laplace(scale=1), low=1), BadType, "GeneralizedGaussian(power=1, ...) for Laplace"),
+        (lambda: Mixture([["0.9", LAPLACE], ["0.3", LAPLACE]]), BadValue, "must add up to 1, not 1.2"),
+        (lambda: Mixture([["1/2", LAPLACE], ["1/2", TWICE]]), BadValue, "different sensitivities"),
     ],
 )
 def test_refusals(make: object, error: type[Exception], told: str) -> None:

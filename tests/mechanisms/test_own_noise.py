@@ -11,11 +11,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from zcdp import L2, GeneralizedGaussian, L0LInf, Laplace, Logistic, Noise, Plan, StudentT, account
+from zcdp import L2, GeneralizedGaussian, L0LInf, Laplace, Logistic, Mixture, Noise, Plan, StudentT, account
 from zcdp import Gaussian as BuiltIn
 from zcdp.errors import BadType, BadValue
 
 STUDENT = Noise("(1 + x^2/12)^-2")
+NARROW, WIDE = (GeneralizedGaussian(power=2, scale=scale) for scale in (1, 2))
 
 
 @pytest.mark.parametrize(
@@ -193,6 +194,29 @@ def test_where_no_bound_on_rho_is_known_its_lower_end_is_finite() -> None:
     assert (lower, upper) == (inf, inf)
     lower, upper = Noise("exp(-2*(x-2)^2) + exp(-2*(x+2)^2)").rho_bounds  # V'' is at most 4, and so rho at most 2
     assert 1.9 < lower <= upper <= 2.0000001
+
+
+@pytest.mark.parametrize(
+    ("density", "named", "told"),
+    [
+        ("exp(-abs(x-3)) + exp(-abs(x+3))", {"unimodal": True}, "unimodal: the density rises again near x = "),
+        ("exp(-x^2/2)", {"tail": ["exponential", 1, 2, 3]}, "tail: near x = -3 the slope of -log f is 3 in size"),
+        ("(1+x^2)^-2", {"tail": ["power", 3, "3.5", 100]}, "|x| times the slope of -log f is 4 in size"),
+        ("log(3+x^2)*exp(-abs(x))", {"tail": ["exponential", "1/10", "1/5", 40]}, "not as stated"),
+    ],
+)
+def test_what_is_stated_and_false_is_refused(density: str, named: dict[str, object], told: str) -> None:
+    with pytest.raises(BadValue) as caught:
+        Noise(density, **named)  # type: ignore[arg-type]
+    assert told in str(caught.value)
+
+
+def test_ends_of_rho_that_are_apart_are_not_called_exact() -> None:
+    apart = Mixture([["0.9", NARROW], ["0.1", WIDE]])
+    assert apart.rho_bounds[0] < apart.rho_bounds[1] * 0.9
+    assert not apart.is_tight
+    assert STUDENT.is_tight
+    assert Noise("exp(-x^4)").is_tight
 
 
 def test_what_is_proven_is_not_an_assumption() -> None:

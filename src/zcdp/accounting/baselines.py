@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import exp, inf, log, log1p, sqrt, tanh
 
 from zcdp.mechanisms import Mechanism
+from zcdp.mechanisms.noise.own_noise import DensityNoise
 from zcdp.numeric.exact import Value
 from zcdp.privacy.convert import zcdp_to_epsilon
 from zcdp.privacy.curve import Curve, Plan
@@ -137,6 +138,8 @@ def _converted(parts: list[tuple[Mechanism, int]], order: float, chance: float) 
 
 def _divergence(part: Mechanism, order: float) -> float:
     """The Renyi divergence of one use at this order, as other accountants know it."""
+    if isinstance(part, DensityNoise) and part.pure_epsilon == inf:
+        return order * part.rho  # of noise of one's own density no other accountant has a curve
     if part.known_elsewhere or part.pure_epsilon == inf:
         return float(part.rdp(order))
     if part.usual_divisor() > 2:  # for bounded range others use rho = epsilon^2/8

@@ -36,7 +36,7 @@ def run(options: Namespace) -> int:
         ["rho", cost(facts["rho"]), f"{kind}, rounded up"],
         ["enclosure", f"{lower!r}", "certified lower end"],
         ["", f"{upper!r}", "certified upper end"],
-        ["order", "-" if order is None else f"{order:.6g}", _order(order)],
+        ["order", "-" if order is None else f"{order:.6g}", _order(order, exact=facts["is_tight"])],
         ["pure epsilon", cost(facts["pure_epsilon"]), ""],
     ]
     for text in columns(rows, "<<<", width=width()):
@@ -61,9 +61,11 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _order(order: float | None) -> str:
+def _order(order: float | None, *, exact: bool) -> str:
     if order is None:
         return "the parts attain theirs at different orders"
+    if not exact and order > 1:
+        return "where the search found most"
     return "attained in the limit, as the order falls to 1" if order == 1 else "the Renyi order that attains it"
 
 

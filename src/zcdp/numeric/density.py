@@ -50,6 +50,7 @@ CHECK_BITS = 128
 # relative to its radius, which balls keep to 30 bits only.
 FLOAT_ERROR, SLACK_BITS, RADIUS_ERROR = 2.0**-40, 20, 2.0**-20
 ENOUGH_DOUBLINGS = 12
+TESTED = 120  # places at which what is stated is tried
 DEEPEST_CELL = 40  # halvings of a cell whose sign cannot be told
 INTEGRAL_WORK = 40  # of one certified integral over a cell, in elementary functions
 
@@ -430,6 +431,37 @@ class Density(ABC):
         """Whether it is certain that V does not rise on a cell, that it does not fall, and that it is convex."""
         slope = self.slope(x)
         return bool(slope <= 0), bool(slope >= 0), bool(self.bend(x) >= 0)
+
+    def test_tails(self) -> None:
+        """`BadValue` if the slope is not within what is stated of the tails, at one of some places, with that place."""
+
+        def refuted() -> None:
+            for side, k in itertools.product((-1, 1), range(TESTED)):
+                tail = self.tail(side)
+                far = (tail.start * arb(2) ** (k / 8)).mid()
+                slope, grown = side * self.slope(side * far), tail.growth(far)
+                if slope < tail.least * grown or slope > tail.most * grown:
+                    shown = float((slope / grown).mid())
+                    what = "|x| times the slope of -log f" if tail.power else "the slope of -log f"
+                    raise BadValue(
+                        f"tail: near x = {side * float(far):.4g} {what} is {shown:.4g} in size, not as stated"
+                    )
+
+        at_precision(CHECK_BITS, refuted)
+
+    def test_mode(self) -> None:
+        """`BadValue` if f surely falls and then rises again, at two of some places, with the second of them."""
+
+        def refuted() -> None:
+            steps = [self.width * 2.0 ** (k / 4 - 8) for k in range(TESTED)]
+            falls = False
+            for place in sorted({self.mode_near + side * step for step in (0.0, *steps) for side in (-1, 1)}):
+                slope = self.slope(arb(place))
+                if falls and slope < 0:
+                    raise BadValue(f"unimodal: the density rises again near x = {place:.4g}, and has several modes")
+                falls = falls or bool(slope > 0)
+
+        at_precision(CHECK_BITS, refuted)
 
     def probe(self) -> None:  # noqa: B027 - a mixture of what has been probed needs no more
         """`BadValue` if f is not positive at one of some places, with that place: before all else."""

@@ -240,6 +240,10 @@ _TOKEN = re.compile(
 )
 
 
+CONDITION = " (there are no conditions: use max, min and abs, and Truncated for noise that ends)"
+HINTS = {"|": " (write abs(x))", **dict.fromkeys("<>=", CONDITION)}
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.place, self.depth = text, 0, 0
@@ -249,7 +253,7 @@ class _Reader:
             match = _TOKEN.match(text, position)
             if match is None:
                 position += len(text[position:]) - len(text[position:].lstrip())
-                raise self.failure(f"unexpected {text[position]!r}", position)
+                raise self.failure(f"unexpected {text[position]!r}{HINTS.get(text[position], '')}", position)
             kind = match.lastgroup or ""
             self.tokens.append((kind, match[kind], match.start(kind)))
             position = match.end()
@@ -270,7 +274,9 @@ class _Reader:
     def whole(self) -> Formula:
         found = self.sum()
         if self.tokens[self.place][0] != "end":
-            raise self.failure(f"unexpected {self.tokens[self.place][1]!r}", self.tokens[self.place][2])
+            kind, text, place = self.tokens[self.place]
+            hint = " (products are written with *)" if kind != "sign" or text == "(" else ""
+            raise self.failure(f"unexpected {text!r}{hint}", place)
         return found
 
     def sum(self) -> Formula:
@@ -316,7 +322,7 @@ class _Reader:
             if text not in FUNCTIONS:
                 what = "function" if self.tokens[self.place][1] == "(" else "name"
                 known = [*FUNCTIONS] if what == "function" else ["x", "pi"]
-                raise self.failure(f"{unknown(what, text, known)}; the variable is x", position)
+                raise self.failure(f"{unknown(what, text, known)} (the variable is x)", position)
             if not self.take("("):
                 raise self.failure(f"expected '(' after {text}", self.tokens[self.place][2])
             of = [self.sum()]

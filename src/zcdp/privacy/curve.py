@@ -60,6 +60,7 @@ AUTHORS_ONLY = {
         "curve_of_pair",
         "forms",
         "is_envelope",
+        "is_integrated",
         "kl",
         "local",
     ),
@@ -266,6 +267,8 @@ class Curve(metaclass=ABCMeta):
 
     curve_of_pair: ClassVar[bool] = False
     """Whether the Renyi curve is that of the pair that dominates: a conversion from the curve then gains nothing."""
+    is_integrated: ClassVar[bool] = False
+    """Whether the Renyi curve takes a certified integral at each order, which may take seconds."""
 
     @property
     def parts(self) -> tuple[tuple[Curve, int], ...]:

@@ -145,7 +145,7 @@ def _ratio_from_below(plan: Plan, part: Curve) -> float:
 
 def _ratio(plan: Plan, s: Fraction) -> float:
     """D(alpha)/alpha of the plan at alpha = 1 + s, rounded down."""
-    return enclose(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())[0]
+    return from_below(lambda: plan.cumulant(lift(s)) / (lift(s) * lift(1 + s)) if s else plan.kl())
 
 
 def sum_of_divergences(plan: Plan, excess: Fraction) -> float:

@@ -33,6 +33,7 @@ __all__ = ["Routes"]
 T = TypeVar("T")
 Ask = Callable[[Profile], Answer]
 
+CLOSE = 1e-3  # relatively; the Renyi curve, which is above what is attained, could not win more
 PROFILE_WINS = 1e-6  # If both ends of an exact profile are this close, relatively, the Renyi curve is not tried.
 # If both ends are this close, coarser laws are not tried: where the laws only dominate, and where they are exact.
 SHARP_BOUND, SHARP_EXACT = 1e-12, 1e-4
@@ -129,7 +130,7 @@ class Routes:
         upper = min(upper, self._above(answer, ask, inf))
         lower = 0.0 if upper_only else self._below(answer, ask)
         curve = None
-        if self._curve_may_win(answer):
+        if self._curve_may_win(answer) and not self._is_close(answer, upper, lower, ask):
             # If the laws only dominate, the best s of the profile says nothing about that of the Renyi curve, whose
             # bound may have several local minima.
             guess, worth = (s, 1.02 * upper) if self.exact else (1.0, inf)
@@ -152,7 +153,7 @@ class Routes:
         answer, s = _try(self.profile, ask)
         upper = self._above(answer, ask, 1.0)
         lower = 0.0 if upper_only else self._below(answer, ask)
-        if self._curve_may_win(answer):
+        if self._curve_may_win(answer) and not self._is_close(answer, upper, lower, ask):
             guess = s if self.exact else 1.0
             curve = _attempt("Renyi route", lambda: rdp_to_delta(self.curve.cumulant, epsilon, guess=guess))
             if curve is None and answer is None:
@@ -263,6 +264,13 @@ class Routes:
                 "pure": 0.0 if epsilon >= self.curve.pure_epsilon else None,
             }
         )
+
+    def _is_close(self, answer: Answer | None, upper: float, lower: float, ask: Ask) -> bool:
+        """Whether the upper end is near one that is attained, so that a Renyi curve of integrals is not worth them."""
+        if not any(part.is_integrated for part, _ in self.curve.parts):
+            return False
+        lower = lower or (self._below(answer, ask) if answer is not None else 0.0)
+        return upper - lower <= CLOSE * upper < inf
 
     def _curve_may_win(self, answer: Answer | None) -> bool:
         """Whether the Renyi curve may give a better upper end than the profile.

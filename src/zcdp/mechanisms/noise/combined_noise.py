@@ -18,6 +18,11 @@ from zcdp.text.suggestions import thing
 __all__ = ["Mixture", "Truncated"]
 
 MOST_PARTS = 20
+ROUNDING = Fraction(1, 10**12)  # by so much the sum of probabilities that are floats may miss 1
+KINDS = (
+    "noise that is known by its density: StudentT, GeneralizedGaussian(power=1, ...) for Laplace and power=2 for "
+    "Gaussian noise, or Noise('...')"
+)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -53,9 +58,7 @@ class Truncated(DensityNoise):
         sensitivity: Value | L0LInf | None = None,
     ) -> None:
         if not isinstance(noise_inside, DensityNoise) or isinstance(noise_inside, Truncated):
-            raise BadType(
-                f"noise_inside ({thing(noise_inside)}) must be noise of a density, as StudentT or Noise('...')"
-            )
+            raise BadType(f"noise_inside ({thing(noise_inside)}) must be {KINDS}")
         ends = [None if end is None else rational(end, name) for end, name in ((low, "low"), (high, "high"))]
         if ends == [None, None]:
             raise BadType("give low, high, or both: where the noise ends")
@@ -93,9 +96,9 @@ class Truncated(DensityNoise):
 class Mixture(DensityNoise):
     """Noise that is drawn from one of several kinds, by the given probabilities: `Mixture([[0.9, one], [0.1, other]])`.
 
-    It must stay secret which one was drawn. Each kind is divided by its own integral; the probabilities by their sum.
-    The sensitivity is that of the first kind, unless it is given. With several modes all shifts are searched, and `rho`
-    is an upper bound. Theorem: docs/theorems/own-noise.md.
+    It must stay secret which one was drawn. Each kind is divided by its own integral. Probabilities add up to 1; whole
+    numbers are weights, which are divided by their sum. The sensitivity is that of all kinds, unless it is given. With
+    several modes all shifts are searched, and `rho` is an upper bound. Theorem: docs/theorems/own-noise.md.
 
     >>> from zcdp import GeneralizedGaussian
     >>> Mixture([[9, GeneralizedGaussian(power=1, scale=2)], [1, GeneralizedGaussian(power=1, scale=5)]]).rho
@@ -115,12 +118,16 @@ class Mixture(DensityNoise):
                 raise BadType(f"parts_inside[{n}] ({thing(pair)}) must be a pair of a probability and a noise")
             weight, noise = pair
             if not isinstance(noise, DensityNoise) or noise.support != Support():
-                raise BadType(f"parts_inside[{n}] ({thing(noise)}) must be noise of a density without ends")
+                raise BadType(f"parts_inside[{n}] ({thing(noise)}) must be {KINDS}, without ends")
             found.append((positive_rational(weight, "weight"), noise))  # type: ignore[arg-type]
         if not 1 <= len(found) <= MOST_PARTS:
             raise BadValue(f"parts_inside must be 1 to {MOST_PARTS} kinds of noise, not {len(found)}")
         whole = sum((weight for weight, _ in found), Fraction(0))
+        if any(weight.denominator > 1 for weight, _ in found) and abs(whole - 1) > ROUNDING:
+            raise BadValue(f"parts_inside: probabilities must add up to 1, not {float(whole):.12g}")
         self._set(parts_inside=tuple((weight / whole, noise) for weight, noise in found))
+        if sensitivity is None and len({noise.sensitivity for _, noise in found}) > 1:
+            raise BadValue("parts_inside have different sensitivities: give the sensitivity of the mixture")
         self._set_sensitivity(found[0][1].sensitivity if sensitivity is None else sensitivity)
         made = self._density
         made.tail(-1), made.tail(1)

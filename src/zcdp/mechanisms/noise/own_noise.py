@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["DensityNoise", "Noise"]
 
 RHO_BITS, RHO_TOLERANCE, BELOW_ORDER = 80, 1e-10, 8
+TIGHT = 1e-6  # of two ends of rho that are so close, relatively, either is rho
 LOOSE_TOLERANCE = 1e-4  # where the peak over orders is too flat to be found more closely
 RHO_WORK = 30 * SECOND  # for a search over all orders; what takes more has a bound, or is refused
 NEAR_LIMIT = 0.02  # how far above the limit of high orders a bound on rho lies where slopes jump
@@ -75,6 +76,7 @@ class DensityNoise(AddsReals, Mechanism):
     budget = None
     is_envelope = True
     curve_of_pair = True
+    is_integrated = True
     sensitivity: Fraction | L0LInf
 
     @property
@@ -155,7 +157,10 @@ class DensityNoise(AddsReals, Mechanism):
 
     @property
     def is_tight(self) -> bool:
-        return self.is_unimodal
+        if not self.is_unimodal or self.unbounded:
+            return self.is_unimodal
+        lower, upper = self.rho_bounds
+        return upper - lower <= TIGHT * upper or lower == inf
 
     @property
     def largest_loss(self) -> Exact | None:
@@ -311,7 +316,7 @@ class DensityNoise(AddsReals, Mechanism):
         """Certified floats around a divergence: an integral is evaluated once, not until it gives the last digit."""
         ball = at_precision(RDP_BITS, evaluate)
         if not ball.is_finite():
-            raise NotCertified("an integral of powers of the density is not known")
+            raise NotCertified("a Renyi divergence of this density is not known: ask for epsilon at a delta")
         return max(below(ball), 0.0), min(above(ball), self.pure_epsilon)
 
     def _quick(self, order: float) -> float | None:
@@ -511,7 +516,11 @@ class Noise(DensityNoise):
         made.probe()
         made.tail(-1), made.tail(1)
         made.check()
+        if made.stated is not None:
+            made.test_tails()
         self._set(unimodal=unimodal and not made.is_unimodal)
+        if self.unimodal:
+            made.test_mode()
 
     def _make(self) -> Density:
         formula = read(self.density)
