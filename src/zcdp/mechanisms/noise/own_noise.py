@@ -159,8 +159,11 @@ class DensityNoise(AddsReals, Mechanism):
     def is_tight(self) -> bool:
         if not self.is_unimodal or self.unbounded:
             return self.is_unimodal
-        lower, upper = self.rho_bounds
-        return upper - lower <= TIGHT * upper or lower == inf
+        try:
+            lower, upper = self.rho_bounds
+        except NotCertified:
+            return False
+        return lower == inf or upper - lower <= TIGHT * upper
 
     @property
     def largest_loss(self) -> Exact | None:
