@@ -79,7 +79,7 @@ def _cut_text(inputs: object) -> str:
 
 
 def _mixed_text(inputs: object) -> str:
-    return f"[[1, {_inside(inputs)}], ['1/2', {_inside(inputs)}]]"
+    return f"[['1/2', {_inside(inputs)}], ['1/2', {_inside(inputs)}]]"
 
 
 TEXTS = {"Truncated": _cut_text, "Mixture": _mixed_text}
