@@ -189,6 +189,15 @@ def test_lower_ends_where_tails_are_cut() -> None:
     assert STUDENT.epsilon_bounds(delta="1e-300")[0] <= 4 * np.arcsinh(0.5 / 12**0.5)
 
 
+def test_the_largest_loss_where_balls_know_nothing_of_some_cells() -> None:
+    """The logarithm of a polynomial on a wide ball may be anything; the largest loss lies elsewhere, and is found."""
+    noise = Noise("1/(1 + 2*x^2 - x^4 + x^6/6)", sensitivity="1.24", unimodal=True)
+    square = np.linspace(-6, 6, 200_001) ** 2
+    moved = (np.linspace(-6, 6, 200_001) - 1.24) ** 2
+    v, w = (np.log1p(2 * s - s**2 + s**3 / 6) for s in (square, moved))
+    assert np.max(w - v) <= noise.pure_epsilon <= np.max(w - v) * (1 + 1e-6)
+
+
 def test_where_no_bound_on_rho_is_known_its_lower_end_is_finite() -> None:
     lower, upper = Noise("exp(-x^4 + 3*x^2)").rho_bounds
     assert (lower, upper) == (inf, inf)

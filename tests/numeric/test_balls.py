@@ -221,3 +221,9 @@ def test_an_upper_float_is_never_below() -> None:
         assert n * (1 + 2.0**-45) <= thick <= n * (1 + 2.0**-44)
     with pytest.raises(NotCertified):
         upper_float(lambda: arb(1, 0.1))
+
+
+def test_what_is_not_known_has_no_ends() -> None:
+    assert above(arb.nan()) == inf
+    assert below(arb.nan()) == -inf
+    assert above(arb(-1).log()) == inf

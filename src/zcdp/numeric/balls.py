@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from math import inf, nextafter
+from math import inf, isnan, nextafter
 from threading import RLock
 from typing import TypeVar
 from warnings import warn
@@ -149,6 +149,8 @@ def above(ball: arb) -> float:
     """
     edge = ball.upper()
     nearest = float(edge)  # This rounds to nearest, so possibly below the edge.
+    if isnan(nearest):
+        return inf  # Nothing is known, and no comparison would say so.
     return nextafter(nearest, inf) if edge > nearest else nearest
 
 
@@ -156,6 +158,8 @@ def below(ball: arb) -> float:
     """The greatest float that is not above any point of the ball."""
     edge = ball.lower()
     nearest = float(edge)
+    if isnan(nearest):
+        return -inf
     return nextafter(nearest, -inf) if edge < nearest else nearest
 
 

@@ -111,7 +111,8 @@ class ShiftedDensity:
         if depth and not float(found.rad()) < narrow:
             halves = [self.loss_range(a, b, narrow, depth - 1) for a, b in ((low, middle), (middle, high))]
             return halves[0][0].min(halves[1][0]), halves[0][1].max(halves[1][1])
-        return found.lower(), found.upper()
+        # what is not known is no number, and no order would find it: anything may be there
+        return (found.lower(), found.upper()) if found.is_finite() else (arb.neg_inf(), arb.pos_inf())
 
     # Masses.
 
