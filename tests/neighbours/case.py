@@ -29,7 +29,7 @@ class Case:
     """Inputs at a distance of so many neighbours; None: every two inputs are neighbours already."""
     far_limits: Callable[[int], Sequence[Pair]] | None = None
     """As `limits`, for inputs at a distance."""
-    far_family: Callable[[int], Callable[[float], Pair]] | None = None
+    far_family: Callable[[int], Callable[[float], Pair] | None] | None = None
     """As `family`, for inputs at a distance."""
     every: bool = False
     """Whether these pairs are all that there are, and each use may meet any of them, in either order."""

@@ -15,7 +15,7 @@ from neighbours.peak import peak, peak_of_many
 
 ORDERS = np.geomspace(0.02, 2000, 36)
 LAST_ORDER = 1e6  # where samples of rarely drawn records may cost most
-MEMBERS = np.linspace(0, 1, 25)  # of each family, where one alone is not the most there is
+MEMBERS = 24  # of each family, and finer at the best of them, where one alone is not the most there is
 NEAR = 1e-7  # members of families are sought no further than that
 CLOSE = 1e-10  # more than what a recursion over sums of losses makes of epsilon
 
@@ -162,16 +162,21 @@ class Truth:
         return told if played is None else max(told, played - SLACK)
 
     def finer(self, epsilon: float) -> float:
-        """From above, with each pair and many members of each family: beside others another one may be the worst."""
+        """From above, with each pair and each family's worst member: beside others another one may be the worst."""
         told = self.most(epsilon)
         if self.game is not None:
             return told
         for nearest, choices in zip(self.nearest, self.choices, strict=True):
             for n, (pairs, family) in enumerate(zip(choices, self.families, strict=True)):
-                members = [] if family is None else [family(float(x)) for x in MEMBERS]
-                for one in [*pairs, *members]:
+
+                def tells(one: Pair, n: int = n, nearest: Sequence[Pair] = nearest) -> float:
                     composed = _composed([*nearest[:n], one, *nearest[n + 1 :]], self.counts)
-                    told = max(told, *(pair.high.delta(epsilon, 1) for pair in composed.both()))
+                    return max(pair.high.delta(epsilon, 1) for pair in composed.both())
+
+                told = max(told, *map(tells, pairs))
+                if family is not None:
+                    place = peak(lambda x: tells(family(x)), 0, 1, cells=MEMBERS)  # noqa: B023 - called at once
+                    told = max(told, tells(family(place)))
         return told
 
     def most(self, epsilon: float) -> float:

@@ -40,7 +40,8 @@ def _two_modes(rng: Random, effort: int) -> Case:
     apart = rng.randint(1, 3)
     text = f"exp(-abs(x - {apart})) + exp(-abs(x + {apart}))"
     law = partial(densities.two_modes, float(apart))
-    return density_case(lambda d: made("Noise", text, sensitivity=d), law, "scalar", rng, effort + 3, most=5.0)
+    build = lambda d: made("Noise", text, sensitivity=d)  # noqa: E731
+    return density_case(build, law, "scalar", rng, effort + 3, most=5.0, modes=2)
 
 
 NEIGHBOURS = (
