@@ -18,6 +18,9 @@ INTEGRALS = {
     "exp(-x^2/2)": math.sqrt(2 * math.pi),
     "1/(1 + x^2)": math.pi,
     "(1 + x^2/3)^-2": math.pi * math.sqrt(3) / 2,
+    "(1 + x^2/2)^(-3/2)": 2 * math.sqrt(2),
+    "(1 + x^2)^(-7/4)": math.sqrt(math.pi) * math.gamma(5 / 4) / math.gamma(7 / 4),
+    "exp(-atan(x)^2)/(1 + x^2)": math.sqrt(math.pi) * math.erf(math.pi / 2),
     "exp(-abs(x)^0.5)": 4.0,
     "exp(-max(x, -x/2))": 3.0,
     "exp(-abs(x - 1/3)^1.5)": 2 * math.gamma(5 / 3),
@@ -192,6 +195,35 @@ def test_kinks_that_are_no_floats_are_covered() -> None:
     low, high = one.cut(arb(0), arb(1))
     assert low[1].contains(lift(Fraction(1, 3)))
     assert high[0].contains(lift(Fraction(1, 3)))
+
+
+def test_a_slope_that_jumps_at_a_kink_has_no_derivative_there() -> None:
+    one = density("exp(-abs(x - 1/3)) + exp(-2*abs(x))/5")
+    for low, high, is_known in (
+        (-1, 1, False),
+        ("1/4", "1/2", False),
+        (0, "1/3", True),
+        ("1/3", 2, True),
+        (1, 2, True),
+    ):
+        ends = lift(Fraction(low)), lift(Fraction(high))
+        found = at_precision(128, lambda ends=ends: one.bend(between(*ends)))
+        assert found.is_finite() == is_known, (low, high)
+
+
+def test_what_is_beyond_adds_up_with_what_is_between() -> None:
+    """From places on both sides of the mode, near and far, whatever was asked for before."""
+    for text in ("(1 + (x - 5)^2)^-1", "exp(-abs(x - 1/3))", "exp(-max(x, -x/2)) + exp(-abs(x - 3))"):
+        one = density(text)
+
+        def missing(one: Density = one) -> list[arb]:
+            found = []
+            for place in (Fraction(7), Fraction(-900), Fraction(1, 3), Fraction(40), Fraction(10**6), Fraction(5)):
+                parts = one.mass_beyond(-1, lift(place)), one.mass_beyond(1, lift(place))
+                found.append((parts[0] + parts[1]) / one.whole())
+            return found
+
+        assert all(part.overlaps(arb(1)) and part.rad() < 1e-24 for part in at_precision(100, missing))
 
 
 def test_kinks_that_floats_do_not_tell_apart() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import erfc, exp, sqrt
 
 import pytest
 from flint import arb
 
-from zcdp.numeric.balls import at_precision
+from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.density import FormulaDensity
 from zcdp.numeric.formula import read
 from zcdp.privacy.loss.density_law import DensityLaw, ShiftedDensity, Support, coarser_law, lattice_law_below
@@ -68,6 +69,37 @@ def test_the_gap_of_a_hundred_uses_falls_by_four_when_cells_double(text: str) ->
         widths.append(ends[1].upper - ends[0].lower)
     assert 3.5 < widths[0] / widths[1] < 4.5
     assert 3.5 < widths[1] / widths[2] < 4.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(1 + x^2/12)^-2",
+        "exp(-abs(x - 1/3)^1.5)",
+        "exp(-abs(x - 2)) + exp(-abs(x + 2))",
+        "exp(-abs(x^2 - 1))",
+        "exp(-max(x^2/2, x^2/200 + 5))",
+        "exp(-min(abs(x), 2 + abs(x)/3))",
+        "exp(-x^2/2)*(1 + x^2)^(-3/2)",
+        "1/(1 + 2*x^2 - x^4 + x^6/6)",
+    ],
+)
+@pytest.mark.parametrize("shift", ["1/100", "1", "3"])
+def test_ranges_hold_the_loss_at_every_place_of_a_cell(text: str, shift: str) -> None:
+    """Also beside kinks, at which cells end, and where the loss has a peak inside a cell or jumps in slope."""
+    one = ShiftedDensity(FormulaDensity(read(text)), Fraction(shift))
+    kinks = sorted({kink + by for kink in one.density.kinks for by in (0, one.shift)})
+    places = sorted({*kinks, *(Fraction(n, 7) for n in range(-40, 41))})
+    for low, high in pairwise(places):
+
+        def ends(low: Fraction = low, high: Fraction = high) -> tuple[arb, arb, list[arb]]:
+            inside = [lift(low + (high - low) * n / 32) for n in range(1, 32)]
+            return *one.loss_range(lift(low), lift(high), 1e-3), [one.loss(x) for x in inside]
+
+        least, most, losses = at_precision(128, ends)
+        assert all(loss.upper() >= least and loss.lower() <= most for loss in losses), (low, high)
+        spread = max(map(float, losses)) - min(map(float, losses))
+        assert float(most) - float(least) < 2 * spread + 4e-3
 
 
 def test_one_use_of_a_gaussian_is_its_closed_form() -> None:

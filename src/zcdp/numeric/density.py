@@ -15,34 +15,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from flint import acb, arb, ctx
 
 from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, at_precision, lift
-from zcdp.numeric.formula import (
-    Formula,
-    add,
-    derivative,
-    falls_outward,
-    has_complex_values,
-    is_convex,
-    is_not_negative,
-    kinks,
-    minus_log,
-    negative,
-    one_side,
-    prepared,
-    prepared_floats,
-)
+from zcdp.numeric.formula import Formula, add, derivative, is_not_negative, kinks, minus_log, negative, one_side
+from zcdp.numeric.formula_shape import falls_outward, is_convex
+from zcdp.numeric.formula_values import FormulaValues, Integrand, on_reals
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 
 __all__ = ["Density", "FormulaDensity", "MixtureDensity", "Stated", "Tail", "between", "dyadic", "wider"]
-
-Integrand: TypeAlias = Callable[[acb, bool], acb]
-"""A function of a complex ball and of the flag `analytic`."""
 
 FARTHEST_SHELL = 1 << 12  # doublings of the distance after which a tail counts as not integrable
 CHECK_BITS = 128
@@ -283,21 +268,43 @@ class Density(ABC):
 
     def mass_beyond(self, side: int, start: arb) -> arb:
         """The integral of f from an exact place outward on one side, as thin as the working precision allows."""
-        tail, total = self.tail(side), arb(0)
-        here = start
-        for _ in range(FARTHEST_SHELL):
-            far = side * here
+        middle = arb(self.mode_near)
+        if side * (middle - start) > 0:
+            low, high = (start, middle) if side > 0 else (middle, start)
+            return self._mass_of_pieces(low, high) + self.mass_beyond(side, middle)
+        tail, total, here = self.tail(side), arb(0), start
+        for shell in range(FARTHEST_SHELL):
+            there = self._shell_end(side, shell)
+            if not side * (there - start) > 0:
+                continue
+            if here is start:
+                low, high = (here, there) if side > 0 else (there, here)
+                total = self._mass_of_pieces(low, high)
+            else:
+                total += self._mass_of_shell(side, shell)
+            here, far = there, side * there
             if far >= tail.start and far > 0:
-                rest = None
                 with contextlib.suppress(Undecided):
                     rest = tail.rest(self.f(here), far)
-                if rest is not None and (rest.upper() <= (total + rest.upper()) * arb(2) ** -ctx.prec):
-                    return total + rest
-            there = (here + side * arb(self.width).max(abs(here - arb(self.mode_near)))).mid()
-            low, high = (here, there) if side > 0 else (there, here)
-            total += sum((self.mass(a, b) for a, b in self.cut(low, high)), arb(0))
-            here = there
+                    if rest.upper() <= (total + rest.upper()) * arb(2) ** -ctx.prec:
+                        return total + rest
         raise NotCertified("the density falls too slowly for its integral")
+
+    def _shell_end(self, side: int, shell: int) -> arb:
+        """Where a shell ends: they begin at the mode, and double in length."""
+        return (arb(self.mode_near) + side * arb(self.width) * arb(2) ** shell).mid()
+
+    def _mass_of_shell(self, side: int, shell: int) -> arb:
+        """The integral of f between two ends of shells, kept: far out it is asked for from many places."""
+        kept: dict[tuple[int, int, int], arb] = self.__dict__.setdefault("_shell_masses", {})
+        key = ctx.prec, side, shell
+        if key not in kept:
+            near, far = self._shell_end(side, shell - 1), self._shell_end(side, shell)
+            kept[key] = self._mass_of_pieces(near, far) if side > 0 else self._mass_of_pieces(far, near)
+        return kept[key]
+
+    def _mass_of_pieces(self, low: arb, high: arb) -> arb:
+        return sum((self.mass(a, b) for a, b in self.cut(low, high)), arb(0))
 
     def cut(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
         """The interval from one exact place to another, cut at the kinks inside."""
@@ -501,28 +508,16 @@ class _Piece:
     """A density between two neighbouring kinks, where its formula has no abs, min or max of lines: with derivatives."""
 
     def __init__(self, formula: Formula) -> None:
-        self.f, self.v = formula, minus_log(formula)
-        self.slope = derivative(self.v)
-        self.bend = derivative(self.slope)
-        sums = self.v.of if self.v.kind == "soft" else (self.v,)
-        self.bends = [derivative(derivative(one)) for one in sums]
+        v = minus_log(formula)
+        slope = derivative(v)
+        bend = derivative(slope)
+        self.f, self.v, self.slope, self.bend = map(FormulaValues, (formula, v, slope, bend))
+        sums = v.of if v.kind == "soft" else (v,)
+        self.bends = [FormulaValues(derivative(derivative(one))) for one in sums]
         """V'' of each of the densities that are added up: their sum has none that is larger than all of them."""
-        self.rises, self.falls = is_not_negative(self.slope), is_not_negative(negative(self.slope))
+        self.rises, self.falls = is_not_negative(slope), is_not_negative(negative(slope))
         """Whether the form shows that V does not fall, or does not rise: also where a slope is 0 at a kink."""
-        self.is_convex = is_not_negative(self.bend)
-        self.v_in_floats = prepared_floats(self.v)
-        self._prepared: dict[tuple[int, bool], Integrand] = {}
-
-    def on_complex(self, *, log: bool) -> Integrand:
-        """V (log) or f on complex balls, with constants at the working precision."""
-        key = ctx.prec, log
-        if key not in self._prepared:
-            self._prepared[key] = prepared(self.v if log else self.f)
-        return self._prepared[key]
-
-    def slope_on_complex(self) -> Integrand | None:
-        """V' on complex balls, with constants at the working precision; None if its formula has no such values."""
-        return prepared(self.slope) if has_complex_values(self.slope) else None
+        self.is_convex = is_not_negative(bend)
 
 
 class FormulaDensity(Density):
@@ -561,8 +556,8 @@ class FormulaDensity(Density):
     def v_in_floats(self, x: float) -> float:
         """V(x) in floats, a proposal."""
         try:
-            return self._pieces[bisect_left(self._borders, x)].v_in_floats(x)
-        except (ValueError, OverflowError, ZeroDivisionError, TypeError):  # TypeError: a negative number has no root
+            return self._pieces[bisect_left(self._borders, x)].v.in_floats(x)
+        except (ValueError, OverflowError, ZeroDivisionError):
             return math.nan
 
     def v(self, x: arb) -> arb:
@@ -575,16 +570,19 @@ class FormulaDensity(Density):
 
     def on_complex(self, middle: arb, *, log: bool) -> Integrand:
         """V (log) or f on complex balls, for an integral over an interval that no kink divides."""
-        return self._pieces[self._index(dyadic(middle))].on_complex(log=log)
+        piece = self._pieces[self._index(dyadic(middle))]
+        return (piece.v if log else piece.f).on_complex
 
     def slope_on_complex(self, middle: arb, other: arb) -> Integrand | None:
         """V' on complex balls, if no kink is known to lie between two places, and if it has such values."""
         index = self._index(dyadic(middle))
-        return self._pieces[index].slope_on_complex() if index == self._index(dyadic(other)) else None
+        slope = self._pieces[index].slope
+        return slope.on_complex if index == self._index(dyadic(other)) and slope.has_complex_values else None
 
     def bend(self, x: arb) -> arb:
-        """V'' on a real ball."""
-        return _hull([piece.bend.on_reals(x) for piece in self._on(x)])
+        """V'' on a real ball; not finite where two pieces meet, as V' may jump there."""
+        pieces = self._on(x)
+        return pieces[0].bend.on_reals(x) if len(pieces) == 1 else arb.nan()
 
     def most_bend(self, x: arb) -> arb:
         """An upper bound on V'': of a sum of densities the largest of them all, if that is less."""
@@ -613,16 +611,16 @@ class FormulaDensity(Density):
         found = self._beyond(side, start, lambda piece: piece.slope)
         return None if found is None else Tail.within(found[0], side * found[1], start)
 
-    def _beyond(self, side: int, start: arb, part: Callable[[_Piece], Formula]) -> Far | None:
+    def _beyond(self, side: int, start: arb, part: Callable[[_Piece], FormulaValues]) -> Far | None:
         """A part of the outermost piece for all distances from `start` on; None if a kink is still to come."""
         if self.kinks and not side * lift(self.kinks[0 if side < 0 else -1]) <= start:
             return None
-        return _far(part(self._pieces[0 if side < 0 else -1]), side, start)
+        return _far(part(self._pieces[0 if side < 0 else -1]).formula, side, start)
 
     def bend_beyond(self, side: int, start: arb) -> arb:
         """A ball whose upper end bounds V'' beyond `start`."""
 
-        def bound(bend: Formula) -> arb:
+        def bound(bend: FormulaValues) -> arb:
             found = self._beyond(side, start, lambda _: bend)
             if found is None or found[0] > 0:
                 return arb.nan() if found is None or not found[1].upper() <= 0 else arb(0)
@@ -641,15 +639,15 @@ class FormulaDensity(Density):
         """`BadValue` if f is not positive at one of some places, with that place."""
         places = [0.0, *(sign * 2.0 ** (k / 4) for k in range(-40, 60) for sign in (1, -1)), *self._borders]
         for place in sorted(places, key=abs):
-            value = at_precision(CHECK_BITS, partial(self.formula.on_reals, arb(place)))
+            value = at_precision(CHECK_BITS, partial(on_reals, self.formula, arb(place)))
             if value.is_finite() and value <= 0:
                 self._refuse(arb(place))
 
     def _is_bad(self, x: arb) -> bool:
-        return not self.formula.on_reals(x) > 0
+        return not on_reals(self.formula, x) > 0
 
     def _refuse(self, x: arb) -> None:
-        value = self.formula.on_reals(x)
+        value = on_reals(self.formula, x)
         what = "negative" if value < 0 else "0" if value <= 0 else "not finite"
         hint = "; of noise that ends write a density without ends, and cut it with Truncated" if value <= 0 else ""
         raise BadValue(f"density is {what} near x = {float(x):.4g}{hint}")
@@ -811,7 +809,7 @@ def _far(node: Formula, side: int, start: arb) -> Far | None:  # noqa: PLR0912 -
     """(a, C) with the formula at x = side u in u^a C for all u >= start; None if the form does not show it."""
     kind = node.kind
     if node.is_constant:
-        return Fraction(0), node.on_reals(arb(0))
+        return Fraction(0), on_reals(node, arb(0))
     if kind == "x":
         return Fraction(1), arb(side)
     of = [_far(one, side, start) for one in node.of]
@@ -857,7 +855,7 @@ def _far_mean(node: Formula, values: Sequence[Far | None], side: int, start: arb
     logs = node.of[::2]
     slopes = [_far(derivative(v), side, start) for v in logs]
     outward = [None if one is None else (one[0], side * one[1]) for one in slopes]
-    heights = [v.on_reals(side * start) for v in logs]
+    heights = [on_reals(v, side * start) for v in logs]
 
     def most(i: int, j: int, delta: Fraction) -> arb | None:
         gap = _far(add(logs[i], negative(logs[j])), side, start)

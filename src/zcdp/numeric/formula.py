@@ -3,26 +3,21 @@
     sum = term {("+" | "-") term};  term = factor {("*" | "/") factor};  factor = ["-"] power;
     power = atom ["^" factor];  atom = number | "x" | "pi" | name "(" sum {"," sum} ")" | "(" sum ")"
 
-Numbers are exact: 0.1 is one tenth. A tree is evaluated in floats (proposals), on real balls (ranges on cells), and on
-complex balls with the flag `analytic` of certified integration: then every function that is not analytic on the ball,
-such as a root beside its branch cut, gives a ball that is not finite. Theorem: docs/theorems/own-noise.md.
+Numbers are exact: 0.1 is one tenth. What a formula is at a place is in `formula_values`, what its form alone shows of
+it in `formula_shape`. Theorem: docs/theorems/own-noise.md.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from inspect import signature
-from typing import Any, TypeAlias
-
-from flint import acb, arb
+from typing import Any
 
 from zcdp.errors import BadType, BadValue
-from zcdp.numeric.balls import lift
 from zcdp.numeric.exact import literal, rational
 from zcdp.text.suggestions import thing, unknown
 
@@ -31,11 +26,11 @@ __all__ = [
     "Formula",
     "X",
     "add",
+    "as_line",
     "call",
     "derivative",
-    "has_complex_values",
-    "is_convex",
     "is_not_negative",
+    "is_positive",
     "kinks",
     "minus_log",
     "multiply",
@@ -43,8 +38,6 @@ __all__ = [
     "number",
     "one_side",
     "power",
-    "prepared",
-    "prepared_floats",
     "read",
     "trace",
 ]
@@ -53,8 +46,6 @@ LONGEST_FORMULA, DEEPEST_FORMULA = 2_000, 60  # characters, and brackets or sign
 LARGEST_POWER = 10_000
 FUNCTIONS = {"exp": 1, "log": 1, "sqrt": 1, "abs": 1, "min": 2, "max": 2, "cosh": 1, "tanh": 1, "atan": 1, "erf": 1}
 """The functions that a formula may use, with the number of their arguments."""
-
-NAN = acb(float("nan"))
 
 
 @dataclass(frozen=True)
@@ -133,23 +124,6 @@ class Formula:
     def is_constant(self) -> bool:
         """Whether x does not occur in it."""
         return self.kind != "x" and all(part.is_constant for part in self.of)
-
-    # Evaluation.
-
-    def in_floats(self, x: float) -> float:
-        """The value in floats, a proposal only; NaN or infinity where there is none."""
-        try:
-            return _FLOATS[self.kind](self, x)
-        except (ValueError, OverflowError, ZeroDivisionError):
-            return math.nan
-
-    def on_reals(self, x: arb) -> arb:
-        """A ball around the values on all points of the ball x; not finite where one has no value."""
-        return _REALS[self.kind](self, x)
-
-    def on_complex(self, z: acb, analytic: bool) -> acb:
-        """A ball around the values on z; with `analytic` not finite unless the function is analytic on all of z."""
-        return _COMPLEX[self.kind](self, z, analytic)
 
 
 X = Formula("x")
@@ -453,79 +427,6 @@ def is_not_negative(node: Formula) -> bool:
     return kind == "max" and any(map(is_not_negative, of))
 
 
-def is_convex(node: Formula, sign: int = 1) -> bool:
-    """Whether its form shows that it, or with the sign -1 its negative, is convex on the whole line.
-
-    >>> is_convex(read("max(abs(x), x^2/2)")), is_convex(read("min(x^2, (x - 1)^2)"))
-    (True, False)
-    """
-    kind, of = node.kind, node.of
-    if _line(node) is not None:
-        return True
-    if kind == "sum" or (kind == "max" and sign > 0) or (kind == "min" and sign < 0):
-        return all(is_convex(one, sign) for one in of)
-    if kind == "product" and len(of) == 2 and of[0].kind == "number":
-        return is_convex(of[1], sign if of[0].value > 0 else -sign)
-    if kind == "power" and node.value >= 1:
-        even = node.value.denominator == 1 and node.value.numerator % 2 == 0
-        straight = even and _line(of[0]) is not None
-        return sign > 0 and (straight or (is_not_negative(of[0]) and is_convex(of[0])))
-    return sign > 0 and ((kind == "exp" and is_convex(of[0])) or (kind in ("abs", "cosh") and _line(of[0]) is not None))
-
-
-def falls_outward(node: Formula) -> bool:
-    """Whether its form shows a place from which it falls in both directions.
-
-    >>> falls_outward(read("1/(1 + (x - 3)^4)")), falls_outward(read("exp(-x^2) + exp(-(x - 1)^2)"))
-    (True, False)
-    """
-    centres: set[Fraction] = set()
-
-    def look(one: Formula) -> None:
-        if one.kind in ("power", "abs", "cosh") and (line := _line(one.of[0])) and line[1]:
-            centres.add(-line[0] / line[1])
-        for part in one.of:
-            look(part)
-
-    look(node)
-    return len(centres) == 1 and outward(node, centres.pop()) == -1
-
-
-def outward(node: Formula, centre: Fraction) -> int | None:
-    """1 if its form shows that it nowhere falls with the distance of x from a place, -1 if it nowhere rises.
-
-    0 of a constant, None where the form shows neither.
-
-    >>> outward(read("1/(1 + x^4)"), Fraction(0)), outward(read("exp(-x^2)*(1 + x^2)"), Fraction(0))
-    (-1, None)
-    """
-    kind, of = node.kind, node.of
-    if node.is_constant:
-        return 0
-    if (line := _line(of[0]) if of else None) is not None and line[0] + line[1] * centre == 0:
-        even = kind == "power" and node.value.denominator == 1 and node.value.numerator % 2 == 0
-        if even or kind in ("abs", "cosh"):
-            return 1 if not even or node.value > 0 else -1
-    ways = [outward(one, centre) for one in of]
-    if kind == "x" or None in ways:
-        return None
-    found = [way for way in ways if way is not None]
-    if kind in ("product", "quotient"):
-        if kind == "quotient":
-            found[1] *= -1
-        signs = [one.on_reals(arb(0)) for one in of if one.is_constant]
-        changing = [one for one in of if not one.is_constant]
-        if any(sign.contains(0) for sign in signs) or (len(of) > 1 and not all(map(is_not_negative, changing))):
-            return None
-        turned = sum(bool(sign < 0) for sign in signs) % 2
-        found = [-way if turned else way for way in found]
-    elif kind == "power" and is_not_negative(of[0]):
-        found = [way if node.value > 0 else -way for way in found]
-    elif kind not in ("sum", "min", "max", "exp", "log", "tanh", "atan", "erf", "plus"):
-        return None
-    return 1 if min(found) >= 0 else -1 if max(found) <= 0 else None
-
-
 def minus_log(node: Formula) -> Formula:
     """-log of it, with products, powers and exponentials taken apart where all parts are positive."""
     kind, of = node.kind, node.of
@@ -605,304 +506,6 @@ def derivative(node: Formula) -> Formula:
     return multiply(factor[kind](), du)
 
 
-# Floats: proposals.
-
-Floats: TypeAlias = Callable[[Formula, float], float]
-
-
-def _choice_in_floats(node: Formula, x: float) -> float:
-    first, second, below, above = node.of
-    return below.in_floats(x) if first.in_floats(x) < second.in_floats(x) else above.in_floats(x)
-
-
-def _mean_in_floats(node: Formula, x: float) -> float:
-    vs, values = ([part.in_floats(x) for part in node.of[n::2]] for n in (0, 1))
-    least = min(vs)
-    weights = [math.exp(least - v) for v in vs]
-    return sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
-
-
-def _soft_of_floats(vs: Sequence[float]) -> float:
-    least = min(vs)
-    return least - math.log(sum(math.exp(least - v) for v in vs))
-
-
-_FLOATS: dict[str, Floats] = {
-    "number": lambda node, _: float(node.value),
-    "pi": lambda _, __: math.pi,
-    "x": lambda _, x: x,
-    "sum": lambda node, x: math.fsum(one.in_floats(x) for one in node.of),
-    "product": lambda node, x: math.prod(one.in_floats(x) for one in node.of),
-    "quotient": lambda node, x: node.of[0].in_floats(x) / node.of[1].in_floats(x),
-    "power": lambda node, x: node.of[0].in_floats(x) ** float(node.value),
-    "exp": lambda node, x: math.exp(value) if (value := node.of[0].in_floats(x)) < 700 else math.inf,
-    "log": lambda node, x: math.log(node.of[0].in_floats(x)),
-    "abs": lambda node, x: abs(node.of[0].in_floats(x)),
-    "min": lambda node, x: min(one.in_floats(x) for one in node.of),
-    "max": lambda node, x: max(one.in_floats(x) for one in node.of),
-    "cosh": lambda node, x: math.cosh(value) if abs(value := node.of[0].in_floats(x)) < 700 else math.inf,
-    "tanh": lambda node, x: math.tanh(node.of[0].in_floats(x)),
-    "atan": lambda node, x: math.atan(node.of[0].in_floats(x)),
-    "erf": lambda node, x: math.erf(node.of[0].in_floats(x)),
-    "plus": lambda node, x: abs(node.of[0].in_floats(x)),
-    "sign": lambda node, x: math.copysign(1.0, node.of[0].in_floats(x)),
-    "still": lambda *_: 0.0,
-    "choice": _choice_in_floats,
-    "soft": lambda node, x: _soft_of_floats([one.in_floats(x) for one in node.of]),
-    "mean": _mean_in_floats,
-}
-
-# Real balls.
-
-Reals: TypeAlias = Callable[[Formula, arb], arb]
-
-
-def _whole_power(base: arb, n: int) -> arb:
-    """base^n, n > 0, without values that no point of the ball has: an even power is nowhere negative."""
-    if base.is_exact() or not base.contains(0):
-        return base**n
-    low, high = (base.lower() ** n, base.upper() ** n) if n % 2 else (arb(0), abs(base).upper() ** n)
-    return low.union(high)
-
-
-def _power_on_reals(node: Formula, x: arb) -> arb:
-    base, exponent = node.of[0].on_reals(x), node.value
-    if exponent.denominator == 1:
-        n = exponent.numerator
-        return _whole_power(base, n) if n >= 0 else 1 / _whole_power(base, -n)
-    if base > 0:
-        return (lift(exponent) * base.log()).exp()
-    if exponent < 0 or base.upper() < 0 or not base.is_finite():
-        return arb.nan()
-    # A root at a ball that reaches 0: the values of a base that is not negative, as the formula needs it to be.
-    most = base.upper()
-    high = (lift(exponent) * most.log()).exp() if most > 0 else arb(0)
-    return high.union(arb(0)) if is_not_negative(node.of[0]) else arb.nan()
-
-
-def _plus_on_reals(node: Formula, x: arb) -> arb:
-    """The argument without the part below 0 that rounding adds at the kink."""
-    of = node.of[0].on_reals(x)
-    return of if of >= 0 else of.upper().max(arb(0)).union(arb(0))
-
-
-def _sign_on_reals(node: Formula, x: arb) -> arb:
-    of = node.of[0].on_reals(x)
-    return arb(1) if of > 0 else arb(-1) if of < 0 else arb(0, 1)
-
-
-def _still_on_reals(node: Formula, x: arb) -> arb:
-    of = node.of[0].on_reals(x)
-    return arb(0) if of > 0 or of < 0 else arb.nan()
-
-
-def _choice_on_reals(node: Formula, x: arb) -> arb:
-    first, second, below, above = node.of
-    gap = first.on_reals(x) - second.on_reals(x)
-    if gap < 0:
-        return below.on_reals(x)
-    if gap > 0:
-        return above.on_reals(x)
-    return below.on_reals(x).union(above.on_reals(x))
-
-
-def _soft_on_reals(node: Formula, x: arb) -> arb:
-    """It rises with each of its arguments, so that its ends are those of their ends."""
-    vs = [one.on_reals(x) for one in node.of]
-    if not all(v.is_finite() for v in vs):
-        return arb.nan()
-    return _soft([v.lower() for v in vs]).union(_soft([v.upper() for v in vs]))
-
-
-def _soft(vs: Sequence[arb]) -> arb:
-    least = min(vs, key=float)
-    return least - sum(((least - v).exp() for v in vs), arb(0)).log()
-
-
-def _mean_on_reals(node: Formula, x: arb) -> arb:
-    values = [part.on_reals(x) for part in node.of[1::2]]
-    hull = reduce(lambda a, b: a.union(b), values)
-    vs = [part.on_reals(x) for part in node.of[::2]]
-    if not (hull.is_finite() and all(v.is_finite() for v in vs)):
-        return hull
-    first = min(range(len(vs)), key=lambda n: float(vs[n].mid()))
-    shares = [_share(vs, n) for n in range(len(vs))]
-    mean = sum((p * (v - values[first]) for p, v in zip(shares, values, strict=True)), arb(0)) + values[first]
-    return mean.intersection(hull) if mean.is_finite() and mean.overlaps(hull) else hull
-
-
-def _share(vs: Sequence[arb], n: int) -> arb:
-    """The part of the sum of all e^-V that one of them is: between 0 and 1 also where little is known of them."""
-    gaps = [vs[n] - v for k, v in enumerate(vs) if k != n]
-    most, least = (1 / sum(((end(gap)).exp() for gap in gaps), arb(1)) for end in (arb.lower, arb.upper))
-    return most.union(least)
-
-
-_REALS: dict[str, Reals] = {
-    "number": lambda node, _: lift(node.value),
-    "pi": lambda _, __: arb.pi(),
-    "x": lambda _, x: x,
-    "sum": lambda node, x: sum((one.on_reals(x) for one in node.of), arb(0)),
-    "product": lambda node, x: reduce(lambda a, b: a * b, (one.on_reals(x) for one in node.of)),
-    "quotient": lambda node, x: node.of[0].on_reals(x) / node.of[1].on_reals(x),
-    "power": _power_on_reals,
-    "exp": lambda node, x: node.of[0].on_reals(x).exp(),
-    "log": lambda node, x: node.of[0].on_reals(x).log(),
-    "abs": lambda node, x: abs(node.of[0].on_reals(x)),
-    "min": lambda node, x: node.of[0].on_reals(x).min(node.of[1].on_reals(x)),
-    "max": lambda node, x: node.of[0].on_reals(x).max(node.of[1].on_reals(x)),
-    "cosh": lambda node, x: node.of[0].on_reals(x).cosh(),
-    "tanh": lambda node, x: node.of[0].on_reals(x).tanh(),
-    "atan": lambda node, x: node.of[0].on_reals(x).atan(),
-    "erf": lambda node, x: node.of[0].on_reals(x).erf(),
-    "plus": _plus_on_reals,
-    "sign": _sign_on_reals,
-    "still": _still_on_reals,
-    "choice": _choice_on_reals,
-    "soft": _soft_on_reals,
-    "mean": _mean_on_reals,
-}
-
-# Complex balls, for certified integration.
-
-Complex: TypeAlias = Callable[[Formula, acb, bool], acb]
-
-
-def _power_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
-    base, exponent = node.of[0].on_complex(z, analytic), node.value
-    if exponent.denominator == 1:
-        n = exponent.numerator
-        return base**n if n >= 0 else 1 / base**-n
-    if exponent == Fraction(1, 2):
-        return base.sqrt(analytic=analytic)
-    if not analytic and exponent > 0 and base.imag.is_zero() and not base.real > 0:
-        # a real ball that reaches 0: as on real balls
-        most = base.real.upper()
-        reaches = is_not_negative(node.of[0]) and most >= 0 and most.is_finite()
-        high = (lift(exponent) * most.log()).exp() if most > 0 else arb(0)
-        return acb(high.union(arb(0))) if reaches else NAN
-    return base.pow(acb(lift(exponent)), analytic=analytic)
-
-
-def _atan_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
-    of = node.of[0].on_complex(z, analytic)
-    # The branch cuts of atan lie on the imaginary axis, beyond i and -i.
-    if analytic and of.real.contains(0) and not abs(of.imag) < 1:
-        return NAN
-    return of.atan()
-
-
-def _product_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
-    return reduce(lambda a, b: a * b, (one.on_complex(z, analytic) for one in node.of))
-
-
-def _sum_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
-    return sum((one.on_complex(z, analytic) for one in node.of), acb(0))
-
-
-def _soft_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
-    return -sum(((-one.on_complex(z, analytic)).exp() for one in node.of), acb(0)).log(analytic=analytic)
-
-
-def _mean_on_complex(node: Formula, z: acb, analytic: bool) -> acb:
-    first, *logs = (part.on_complex(z, analytic) for part in node.of[::2])
-    weights = [acb(1), *((first - v).exp() for v in logs)]
-    values = (part.on_complex(z, analytic) for part in node.of[1::2])
-    return sum((w * v for w, v in zip(weights, values, strict=True)), acb(0)) / sum(weights, acb(0))
-
-
-def _two(name: str) -> Complex:
-    def on(node: Formula, z: acb, analytic: bool) -> acb:
-        first, second = (one.on_complex(z, analytic) for one in node.of)
-        result: acb = getattr(first, name)(second, analytic=analytic)
-        return result
-
-    return on
-
-
-_COMPLEX: dict[str, Complex] = {
-    "number": lambda node, _, __: acb(lift(node.value)),
-    "pi": lambda *_: acb.pi(),
-    "x": lambda _, z, __: z,
-    "sum": _sum_on_complex,
-    "product": _product_on_complex,
-    "quotient": lambda node, z, a: node.of[0].on_complex(z, a) / node.of[1].on_complex(z, a),
-    "power": _power_on_complex,
-    "exp": lambda node, z, a: node.of[0].on_complex(z, a).exp(),
-    "log": lambda node, z, a: node.of[0].on_complex(z, a).log(analytic=a),
-    "abs": lambda node, z, a: node.of[0].on_complex(z, a).real_abs(analytic=a),
-    "plus": lambda node, z, a: node.of[0].on_complex(z, a),
-    "soft": _soft_on_complex,
-    "mean": _mean_on_complex,
-    "min": _two("real_min"),
-    "max": _two("real_max"),
-    "cosh": lambda node, z, a: node.of[0].on_complex(z, a).cosh(),
-    "tanh": lambda node, z, a: node.of[0].on_complex(z, a).tanh(),
-    "atan": _atan_on_complex,
-    "erf": lambda node, z, a: node.of[0].on_complex(z, a).erf(),
-}
-
-
-def has_complex_values(node: Formula) -> bool:
-    """Whether it can be evaluated on complex balls: derivatives of what has kinks inside cannot."""
-    return node.kind in _COMPLEX and all(map(has_complex_values, node.of))
-
-
-def prepared(node: Formula) -> Callable[[acb, bool], acb]:
-    """`on_complex` as a function with all constants at the working precision: quicker where it is called often."""
-    kind, of = node.kind, [prepared(one) for one in node.of]
-    if node.is_constant:
-        constant = acb(node.on_reals(arb(0)))
-        return lambda *_: constant
-    if kind == "x":
-        return lambda z, _: z
-    if kind in ("sum", "product") and len(of) == 2:
-        one, other = of
-        if kind == "sum":
-            return lambda z, a: one(z, a) + other(z, a)
-        return lambda z, a: one(z, a) * other(z, a)
-    if kind == "quotient":
-        above, below = of
-        return lambda z, a: above(z, a) / below(z, a)
-    if kind == "soft":
-        return lambda z, a: -sum(((-one(z, a)).exp() for one in of), acb(0)).log(analytic=a)
-    only = of[0]
-    if kind == "power" and node.value.denominator == 1:
-        n = node.value.numerator
-        if n == 2:
-            return lambda z, a: (w := only(z, a)) * w
-        return (lambda z, a: only(z, a) ** n) if n > 0 else (lambda z, a: 1 / only(z, a) ** -n)
-    if kind == "exp":
-        return lambda z, a: only(z, a).exp()
-    if kind == "log":
-        return lambda z, a: only(z, a).log(analytic=a)
-    if kind == "plus":
-        return only
-    return node.on_complex
-
-
-def prepared_floats(node: Formula) -> Callable[[float], float]:
-    """`in_floats` as a function: quicker where it is called often. It may raise as floats do."""
-    kind, of = node.kind, [prepared_floats(one) for one in node.of]
-    if node.is_constant:
-        constant = node.in_floats(0.0)
-        return lambda _: constant
-    if kind == "x":
-        return lambda x: x
-    if kind in ("sum", "product") and len(of) == 2:
-        one, other = of
-        return (lambda x: one(x) + other(x)) if kind == "sum" else (lambda x: one(x) * other(x))
-    if kind == "soft":
-        return lambda x: _soft_of_floats([one(x) for one in of])
-    only = of[0]
-    if kind == "power":
-        exponent = float(node.value)
-        return lambda x: only(x) ** exponent
-    if kind in ("log", "plus", "abs"):
-        return (lambda x: math.log(only(x))) if kind == "log" else (lambda x: abs(only(x)))
-    return node.in_floats
-
-
 def kinks(node: Formula) -> Sequence[Fraction]:
     """Rational places where an argument of abs, min or max that is a line changes its sign: cells end there."""
     found: set[Fraction] = set()
@@ -910,7 +513,7 @@ def kinks(node: Formula) -> Sequence[Fraction]:
     def look(one: Formula) -> None:
         if one.kind in ("abs", "min", "max"):
             inside = one.of[0] if one.kind == "abs" else add(one.of[0], negative(one.of[1]))
-            if (line := _line(inside)) and line[1]:
+            if (line := as_line(inside)) and line[1]:
                 found.add(-line[0] / line[1])
         for part in one.of:
             look(part)
@@ -919,13 +522,13 @@ def kinks(node: Formula) -> Sequence[Fraction]:
     return sorted(found)
 
 
-def _line(node: Formula) -> tuple[Fraction, Fraction] | None:
+def as_line(node: Formula) -> tuple[Fraction, Fraction] | None:
     """a and b if the formula is a + b x with rational numbers; else None."""
     if node.kind == "number":
         return node.value, Fraction(0)
     if node.kind == "x":
         return Fraction(0), Fraction(1)
-    parts = [_line(one) for one in node.of]
+    parts = [as_line(one) for one in node.of]
     if node.kind == "sum" and None not in parts:
         return sum((p[0] for p in parts if p), Fraction(0)), sum((p[1] for p in parts if p), Fraction(0))
     if node.kind == "product" and len(parts) == 2 and node.of[0].kind == "number" and parts[1]:
@@ -938,7 +541,7 @@ def one_side(node: Formula, place: Fraction) -> Formula:
     of = tuple(one_side(one, place) for one in node.of)
     if node.kind in ("abs", "min", "max"):
         inside = node.of[0] if node.kind == "abs" else add(node.of[0], negative(node.of[1]))
-        line = _line(inside)
+        line = as_line(inside)
         if line is not None:
             value = line[0] + line[1] * place
             if node.kind == "abs":

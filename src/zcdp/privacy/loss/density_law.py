@@ -92,16 +92,24 @@ class ShiftedDensity:
         """L' on a real ball."""
         return self.density.slope(x - lift(self.shift)) - self.density.slope(x)
 
+    def loss_bend(self, x: arb) -> arb:
+        """L'' on a real ball."""
+        return self.density.bend(x - lift(self.shift)) - self.density.bend(x)
+
     def loss_range(self, low: arb, high: arb, narrow: float, depth: int = DEEPEST_RANGE) -> tuple[arb, arb]:
         """Numbers below and above L on a cell that no kink divides, closer than `narrow` to its range if possible."""
         count_functions(RANGE_WORK)
-        cell = between(low, high)
+        cell, middle = between(low, high), ((low + high) / 2).mid()
         slope = self.loss_slope(cell)
-        ends = self.loss(low), self.loss(high)
+        if not (slope >= 0 or slope <= 0):
+            # V' at x and at x - shift are nearly the same where the shift is small: their difference is not seen on a
+            # ball, but at its middle and in how it changes.
+            near = self.loss_slope(middle) + self.loss_bend(cell) * (cell - middle)
+            if near.is_finite():
+                slope = near.intersection(slope) if slope.is_finite() and near.overlaps(slope) else near
         if slope >= 0 or slope <= 0:
-            one, other = ends if slope >= 0 else (ends[1], ends[0])
-            return one.lower(), other.upper()
-        middle = ((low + high) / 2).mid()
+            one, other = (low, high) if slope >= 0 else (high, low)
+            return self.loss(one).lower(), self.loss(other).upper()
         found = self.loss(middle) + slope * (cell - middle) if slope.is_finite() else self.loss(cell)
         # L(x) is minus the integral of V' from x - shift to x, so also within these bounds
         shift = lift(self.shift)
