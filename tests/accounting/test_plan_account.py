@@ -32,6 +32,7 @@ from zcdp import (
 )
 from zcdp.accounting import plan_account as total
 from zcdp.accounting.plan_account import accounts, total_of
+from zcdp.errors import BadValue
 from zcdp.plans.plan_file import PlanFileError, read_plan
 
 ROOT = Path(__file__).parents[2]
@@ -654,3 +655,27 @@ def test_stages_of_a_plan_with_an_event() -> None:
     quick, whole, _ = accounts(plan)
     assert quick.total.event_delta == whole.total.event_delta > 0
     assert quick.total.epsilon >= whole.total.epsilon
+
+
+REVEALING = "2 * IntegerNoise([1, 2, 1])"  # delta(log 3) = 1/2 by counting; 1 - (3/4)^2 are infinite losses
+
+
+def test_where_rho_is_infinite_epsilon_is_told_all_the_same() -> None:
+    for one in accounts(REVEALING, delta="1/2"):
+        assert one.total.rho == one.queries[0].rho == inf
+        assert one.total.routes == {"profile": one.total.epsilon}
+        assert one.total.epsilon == pytest.approx(log(3), abs=1e-12)
+        assert (one.queries[0].share, one.total.usual) == (None, {})
+        assert "rho is infinite: the noise ends at 0 and 2" in one.queries[0].about
+        assert Account.from_dict(one.to_dict()) == one
+    assert all(point.delta >= 7 / 16 for point in one.curve)
+    assert one.curve[-1].epsilon > one.total.epsilon
+    assert one._repr_html_()
+
+
+def test_below_what_is_given_away_no_epsilon_is_told() -> None:
+    with pytest.raises(BadValue, match=r"epsilon is infinite at delta = 1e-06, but not above delta = 0\.4375; rho is"):
+        account(REVEALING)
+    text = '[budget]\nrho = 1\n[[query]]\nname = "a"\nmechanism = "IntegerNoise([1, 2, 1])"\n'
+    with pytest.raises(BadValue, match="budget: rho is infinite: the noise ends at 0 and 2: state one of epsilon and"):
+        made(text, delta="1/3")

@@ -37,7 +37,10 @@ COMMANDS = {
     ("figure", "krr", "--out", "x.docx"): "x.docx: the name must end in .pdf, .svg, .png",
     ("table", "--format", "html"): "invalid choice: 'html'",
     ("rho", "Channel([[1, 0], [0.5, 0.5]])"): "rho is infinite: Channel",
-    ("account", "Channel([[1, 0], [0.5, 0.5]])"): "Channel: rho is infinite",
+    (
+        "account",
+        "Channel([[1, 0], [0.5, 0.5]])",
+    ): "but not above delta = 0.5; rho is infinite: the plan can",
     ("account", ""): "expected a mechanism, found the end (character 1)",
     ("account", "Laplace(epsilon=1)", "--html", "nowhere/report.html"): "there is no directory 'nowhere'",
     ("account", "/"): "/: cannot be read: Is a directory",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import exp, inf, log, nextafter
+from math import comb, exp, inf, log, nextafter
 from typing import Any
 
 import pytest
@@ -710,3 +710,15 @@ def test_what_is_not_known_in_floats() -> None:
     for plan in (2 * Laplace(epsilon=1), Laplace(epsilon=1) + Subsampled(Gaussian(sigma=1), rate="0.1")):
         assert plan.profile is not None
         assert plan.profile.propose_in_floats(Fraction(1, 2)) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_the_total_variation_itself_needs_hardly_any_epsilon(count: int) -> None:
+    """delta is that of epsilon 0, which balls do not tell from a smaller one."""
+    plan = count * Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    total = sum(
+        max(comb(count, k) * (Fraction(3) ** k - Fraction(3) ** (count - k)) / 4**count, Fraction(0))
+        for k in range(count + 1)
+    )
+    lower, upper = plan.epsilon_bounds(delta=total)
+    assert 0 <= lower <= upper < 1e-20

@@ -38,6 +38,7 @@ from zcdp.privacy.curve import Curve, Plan, why_infinite
 from zcdp.privacy.relation import Relation
 from zcdp.text.calls import spoken, spoken_class
 from zcdp.text.notebook import shown
+from zcdp.text.numbers import cost
 from zcdp.text.suggestions import thing
 
 __all__ = [
@@ -314,7 +315,9 @@ HASTE, LITTLE_HASTE = 32, 4
 """Points of a curve get one HASTE-th of the effort of a single delta, those computed together one LITTLE_HASTE-th."""
 QUICK_WORK = SECOND // 10
 """Work of the profile in an account that is there at once."""
-BOUNDLESS = "rho is infinite: the whole plan spends more than a float can say"
+BOUNDLESS = "rho is infinite, and so many different mechanisms are accounted by rho alone: give full=True"
+FAR = 1000
+"""An epsilon above which only outcomes that give an input away tell more."""
 
 
 @dataclass(frozen=True)
@@ -380,12 +383,22 @@ def total_of(plan: Plan, delta: Fraction, full: bool | None = None, *, quick: bo
         return _by_rho(plan, delta)
     if quick:
         return _at_once(plan, delta)
-    if plan.rho == inf:
-        raise BadValue(BOUNDLESS)
-    routes, order = plan.routes(delta=delta), _order(plan)
+    routes = {name: epsilon for name, epsilon in plan.routes(delta=delta).items() if epsilon < inf}
     lower, upper = plan.epsilon_bounds(delta=delta)
-    best = min(upper, *routes.values())
+    best = min([upper, *routes.values()])
+    if not routes or best == inf:
+        raise BadValue(_why_unbounded(plan, delta))
+    order = _order(plan)
     return Total(plan, plan.rho, plan.rho_bounds, order, routes, (min(lower, best), best), full)
+
+
+def _why_unbounded(plan: Plan, delta: Fraction) -> str:
+    """Why no epsilon is certified at `delta`, and what to ask instead."""
+    cause = why_infinite(plan, "the plan")
+    most = plan.delta_at(epsilon=FAR)
+    if most > delta:
+        return f"epsilon is infinite at delta = {float(delta):g}, but not above delta = {cost(most)}; {cause}"
+    return f"no epsilon is certified at delta = {float(delta):g}; {cause}"
 
 
 def _with_events(
@@ -441,8 +454,8 @@ def _at_once(plan: Plan, delta: Fraction) -> Total:
 
     Certified: with the profile mostly to seven digits, without it a few percent above.
     """
-    if plan.rho == inf:
-        raise BadValue(BOUNDLESS)
+    if plan.rho == inf:  # the profile alone has an answer
+        return replace(total_of(plan, delta, full=True), quick=True)
     # what is found under a limit may be less sharp, and is kept: the copy keeps it from the plan itself
     copy = Plan.sum_of(*(Plan.repeated(part, count) for part, count in plan.parts))
     routes: dict[str, float] = {}
@@ -470,7 +483,10 @@ def curve_points(
     last = max(min(Fraction(delta) / 1000, Fraction(1, 10**9)), LEAST_DELTA)
     several = len(plan.parts) > MOST_KINDS_BY_POINT
     short = total.full and not several
-    end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
+    if total.rho == inf:  # and delta may never be so small
+        end = min(plan.epsilon_at(delta=last), max(2 * total.epsilon, 1.0))
+    else:
+        end = plan.epsilon_at(delta=last) if short else min(zcdp_to_epsilon(total.rho, last), plan.pure_epsilon)
     if total.full and several:
         progress(0.5, "curve")
         epsilons = [Fraction(end * (n / CURVE_STEPS)) for n in range(CURVE_STEPS + 1)]
@@ -616,7 +632,8 @@ class _Asked:
 def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
     """The total as the account states it, with comparisons unless it is to be there at once."""
     compared = not total.quick
-    usuals = {name: Charge(**sums) for name, sums in usual_total(total.plan, delta).items()} if compared else {}
+    charged = usual_total(total.plan, delta) if compared and total.rho < inf else {}
+    usuals = {name: Charge(**sums) for name, sums in charged.items()}
     first = next(iter(usuals.values()), None)
     others = sorted(elsewhere(total.plan, delta).items(), key=lambda item: item[1]) if compared else []
     return TotalCost(
@@ -631,7 +648,7 @@ def _total(total: Total, delta: Fraction, relation: Relation) -> TotalCost:
         full=total.full,
         routes=MappingProxyType(dict(total.routes)),
         usual=MappingProxyType(usuals),
-        saved_rho=1 - total.rho / first.rho if first and first.rho else None,
+        saved_rho=1 - total.rho / first.rho if first and first.rho and total.rho < inf else None,
         saved_epsilon=1 - total.epsilon / others[0][1] if others and others[0][1] else None,
         elsewhere=tuple(Route(*one) for one in others),
         event_delta=float_above(total.event_delta),
@@ -684,8 +701,6 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         key = (entry.plan, entry.count)
         if key not in uses:
             event = event_of(entry.plan.parts[0][0])
-            if entry.plan.rho == inf and event is None:
-                raise BadValue(f"{entry.name}: {why_infinite(entry.plan, entry.text)}")
             made = _facts(*key) if event is None else _event(event * entry.count, entry.count)
             uses[key] = made, Plan.repeated(*key)
         # mechanisms of equal cost may be written differently, with different noise: accuracies are kept by text
@@ -700,7 +715,7 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
     rows = _predicted(plan, _adjusted(plan, rows))
     whole = sum(row.rho for row in rows)
     # if nothing is spent, all queries have the same share
-    rows = [replace(row, share=row.rho / whole if whole else 1 / len(rows)) for row in rows]
+    rows = [replace(row, share=None if whole == inf else row.rho / whole if whole else 1 / len(rows)) for row in rows]
     times: dict[tuple[Curve, int], int] = {}
     for entry in plan.entries:
         assert entry.plan is not None
@@ -735,6 +750,7 @@ def _facts(plan: Plan, count: int) -> QueryCost:
     rho = Plan.repeated(one, count).rho if count > 1 else one.rho
     charged = usual(one, count)
     first = next(iter(charged.values()))
+    notes = [getattr(part, "note", "") for part, _ in one.parts] + ([why_infinite(one, "it")] if rho == inf else [])
     return QueryCost(
         name="",
         mechanism="",
@@ -750,7 +766,7 @@ def _facts(plan: Plan, count: int) -> QueryCost:
         share=None,
         usual=MappingProxyType(charged),
         saved=None if first is None else 1 - rho / first,
-        about="; ".join(dict.fromkeys(filter(None, (getattr(part, "note", "") for part, _ in one.parts)))),
+        about="; ".join(dict.fromkeys(filter(None, notes))),
     )
 
 
@@ -805,6 +821,8 @@ def _budget(budget: Budget | None, total: Total, whole: Plan, delta: Fraction) -
     if budget is None:
         return None
     if budget.rho is not None:
+        if total.rho == inf:
+            raise BadValue(f"budget: {why_infinite(whole, 'the plan')}: state one of epsilon and delta")
         limit, spent = _written(budget.rho, "rho"), total.exact_rho
     else:
         assert budget.epsilon is not None

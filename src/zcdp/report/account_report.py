@@ -63,7 +63,12 @@ def summary(account: Account, verdict: str = "") -> str:
     uses = sum(query.count for query in account.queries)
     kinds = len(account.queries)
     facts = [
-        ("Privacy spent (zCDP)", "\u03c1 = ", total.rho, "adds up over releases; smaller is more private"),
+        (
+            "Privacy spent (zCDP)",
+            "\u03c1 = ",
+            total.rho,
+            "adds up over releases; smaller is more private" if total.rho < inf else "why is said at the queries",
+        ),
         (
             f"Epsilon at \u03b4 = {exactly(delta)}",
             "\u03b5 = ",

@@ -35,7 +35,7 @@ __all__ = ["Cell", "DensityLaw", "ShiftedDensity", "Support", "coarser_law", "la
 
 PROPOSED, MOST_DOUBLINGS = 600, 200  # places at which the loss is looked at in floats, on each side
 NEGLIGIBLE_LOG = 76.5  # Tails of less than e^-76 of the height count as losses that have no end.
-POINTS, FEWER_POINTS, MOST_POINTS = 256, 64, 480  # of the lattice above 0; so many where cells are to be listed
+POINTS, FEWER_POINTS, MOST_POINTS = 256, 64, 512  # of the lattice above 0; fewer where outcomes are to be listed
 SPREAD_POINTS = 40  # lattice points to a standard deviation of the loss, if that takes more than POINTS
 CELL_BITS, CHECK_BITS, DEEPEST_RANGE, DEEPEST_ROOT = 128, 64, 12, 60
 LEVEL_BITS = 40  # A range of the loss below 2^40 roundings is not divided.
@@ -258,6 +258,20 @@ class ShiftedDensity:
     def top(self) -> float:
         """About the largest loss of the places that are looked at."""
         return max((abs(loss) for loss in self._proposed[1] if math.isfinite(loss)), default=0.0)
+
+    @cached_property
+    def spread(self) -> float:
+        """About the standard deviation of the loss, at least a small part of its largest: in floats, a proposal."""
+        places, losses = self._proposed
+        heights = [self.density.v_in_floats(x) for x in places]
+        least = min(filter(math.isfinite, heights), default=0.0)
+        mass = mean = square = 0.0
+        for n in range(1, len(places)):
+            if math.isfinite(losses[n]) and math.isfinite(heights[n]):
+                weight = math.exp(least - heights[n]) * (places[n] - places[n - 1])
+                mass, mean, square = mass + weight, mean + weight * losses[n], square + weight * losses[n] ** 2
+        variance = square / mass - (mean / mass) ** 2 if mass > 0 else 0.0
+        return max(math.sqrt(max(variance, 0.0)), self.top / MOST_POINTS, 1e-300)
 
     @cached_property
     def _proposed(self) -> tuple[list[float], list[float]]:
@@ -543,7 +557,10 @@ class DensityLaw(ExponentialSum):
     @classmethod
     def of(cls, pairs: Sequence[ShiftedDensity], *, points: int = 0, exact: bool) -> DensityLaw:
         """The law with so many lattice points above 0, or with as many as the spread of the loss suggests."""
-        tables = [(pair, pair.borders(points or POINTS, half=exact)) for pair in pairs]
+        count = points or min(
+            max(*(math.ceil(SPREAD_POINTS * pair.top / pair.spread) for pair in pairs), POINTS), MOST_POINTS
+        )
+        tables = [(pair, pair.borders(count, half=exact)) for pair in pairs]
 
         def top() -> float:
             ranges = (
@@ -555,7 +572,6 @@ class DensityLaw(ExponentialSum):
             return max((above(most) for most in ranges if most.is_finite()), default=0.0)
 
         largest = at_precision(CELL_BITS, top)
-        count = points or POINTS
 
         def made(largest: float) -> DensityLaw:
             law: DensityLaw

@@ -498,9 +498,9 @@ def _outward(
 
     If there is none near: None for an upper end; for a lower end 0.0, or None if `least` is positive.
     """
-    if root <= least:
-        return float(least) if not up or holds(least) else None
-    for power in range(first, -2):
+    if root <= least and (not up or holds(least)):
+        return float(least)
+    for power in range(first, -2) if root > least else ():
         move = 0.0 if power == NO_MOVE else 2.0**power  # A move by 2^-53 leads to the next float, or nowhere.
         moved = root * (1 + move if up else 1 - move)
         if moved < least:
@@ -511,7 +511,11 @@ def _outward(
                 if holds(Fraction(nearer)):
                     return nearer
             return moved
-    return None if up else 0.0
+    if not up:
+        return 0.0
+    # A target that is delta at 0 itself, the total variation, is not told apart from it, but from delta next to 0.
+    near = () if least or root > NEXT_TO_0[-1] else NEXT_TO_0
+    return next((epsilon for epsilon in near if holds(Fraction(epsilon))), None)
 
 
 def coarsely_above(question: Question) -> arb | None:
@@ -570,6 +574,7 @@ def propose_log_delta(parts: Parts, epsilon: Fraction, *, rough: bool) -> float:
     return saddle_estimate(question.transform, question.c, point)
 
 
+NEXT_TO_0 = [2.0**power for power in range(-80, -30, 10)]
 FLOAT_FALL = 30.0  # -log of the terms that are left out
 FLOAT_PART = 0.65  # of the saddle point, at which the aliases on both sides are small
 MOST_FLOAT_NODES = 1_000
