@@ -62,7 +62,7 @@ def moved(
     with np.errstate(all="ignore"):
         losses = log_density(points) - log_density(points - shift)
     least, most = losses.min(axis=1), losses.max(axis=1)
-    wide = 1e-3 * (most - least) + 1e-12
+    wide = (most - least) / 32 + 1e-12  # a peak inside a bin lies at most 1/64 of its range above what was looked at
     beyond = (edges[1:] <= -reach) | (edges[:-1] >= reach + shift)
     least, most = least - wide, most + wide
     least[beyond] = np.minimum(least[beyond], np.where(edges[1:][beyond] <= 0, tail[0], -tail[1]))

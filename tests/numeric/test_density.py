@@ -12,6 +12,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import at_precision, lift
 from zcdp.numeric.density import Density, FormulaDensity, MixtureDensity, Stated, Tail, between
 from zcdp.numeric.formula import read
+from zcdp.numeric.work import SECOND, within
 
 INTEGRALS = {
     "exp(-abs(x))": 2.0,
@@ -22,6 +23,9 @@ INTEGRALS = {
     "(1 + x^2)^(-7/4)": math.sqrt(math.pi) * math.gamma(5 / 4) / math.gamma(7 / 4),
     "exp(-atan(x)^2)/(1 + x^2)": math.sqrt(math.pi) * math.erf(math.pi / 2),
     "exp(-abs(x)^0.5)": 4.0,
+    "exp(-max(x, -x)^1.5)": 2 * math.gamma(5 / 3),
+    "exp(-max(0, x)^1.5 - max(0, -x))": math.gamma(5 / 3) + 1,
+    "exp(-max(1, abs(x)))": 4 / math.e,
     "exp(-max(x, -x/2))": 3.0,
     "exp(-abs(x - 1/3)^1.5)": 2 * math.gamma(5 / 3),
     "exp(-x)/(1 + exp(-x))^2": 1.0,
@@ -92,6 +96,42 @@ def test_a_mixture_bends_less_than_its_parts() -> None:
     found = at_precision(200, lambda: mixed.bend(arb(x)))
     assert float(bent) < -1
     assert float(found) == pytest.approx(float(bent), rel=1e-3)
+
+
+def test_a_slope_of_0_inside_takes_few_cells() -> None:
+    """V' is (1 - u)^2/(1 + u^2) right of a kink: not proven to be one mode, and not searched for ever."""
+    one = density("exp(-abs(x+2))*(1+(x-1/3)^2)")
+    assert not within(SECOND, lambda: one.is_unimodal)
+
+
+def test_wide_balls_of_a_mixture_are_known() -> None:
+    one = MixtureDensity([(Fraction(1), density(text)) for text in ("exp(-abs(x)^1.6)", "exp(-abs(x)^1.5)")])
+    found = at_precision(128, lambda: one.v(between(arb(1000), arb(1100))))
+    ends = [at_precision(128, lambda x=x: one.v(arb(x))) for x in (1000, 1050, 1100)]
+    assert all(found.contains(end) for end in ends)
+    assert found.rad() < 3000
+
+
+def test_what_is_stated_of_a_part_is_known_of_a_mixture() -> None:
+    told = FormulaDensity(
+        read("log(3 + x^2)*exp(-abs(x))"), Stated("exponential", Fraction(1, 2), Fraction(1), Fraction(40))
+    )
+    one = MixtureDensity([(Fraction(1), told), (Fraction(1), density("exp(-2*abs(x))"))])
+    tail = one.tail(1)
+    for far in (1, 3, 100):
+        slope = at_precision(128, lambda far=far: one.slope(tail.start * far))
+        assert tail.least <= slope <= tail.most
+    assert tail.start >= 40
+
+
+def test_tails_of_parts_that_fall_nearly_alike() -> None:
+    """A weight is at most 1, whatever its bound: far out nothing is said that is not known nearer."""
+    parts = [(Fraction(1), density("(1 + x^2/3)^-2")), (Fraction(10**9), density("(1 + x^2/3.01)^(-4.01/2)"))]
+    one = MixtureDensity(parts)
+    for k in (0, 2, 4, 8):
+        found = at_precision(128, lambda k=k: one.find_tail(1, one.tail(1).start * 2**k))
+        assert found is not None
+        assert 3.9 < found.least < found.most < 4.02
 
 
 def test_near_modes_of_a_mixture_are_one() -> None:

@@ -23,7 +23,7 @@ from zcdp.errors import BadValue
 from zcdp.numeric.balls import NotCertified, Undecided, at_precision, lift
 from zcdp.numeric.formula import Formula, add, derivative, is_not_negative, kinks, minus_log, negative, one_side
 from zcdp.numeric.formula_shape import falls_outward, is_convex
-from zcdp.numeric.formula_values import FormulaValues, Integrand, on_reals
+from zcdp.numeric.formula_values import FormulaValues, Integrand, on_reals, soft_least
 from zcdp.numeric.threads import cached_property
 from zcdp.numeric.work import count_functions
 
@@ -228,6 +228,13 @@ class Density(ABC):
         if side not in kept:
             kept[side] = at_precision(CHECK_BITS, lambda: self._tail(side))
         return kept[side]
+
+    def known_tail(self, side: int, start: arb) -> Tail | None:
+        """A bound beyond `start` by what is stated of the tails, or else by the form; None if there is neither."""
+        if self.stated is None:
+            return self.find_tail(side, start)
+        told = self.stated.tail()
+        return told._replace(start=start) if start >= told.start else None
 
     def _tail(self, side: int) -> Tail:
         if self.stated is not None:
@@ -436,8 +443,12 @@ class Density(ABC):
 
     def signs(self, x: arb) -> tuple[bool, bool, bool]:
         """Whether it is certain that V does not rise on a cell, that it does not fall, and that it is convex."""
-        slope = self.slope(x)
-        return bool(slope <= 0), bool(slope >= 0), bool(self.bend(x) >= 0)
+        slope, bend = self.slope(x), self.bend(x)
+        if not (slope <= 0 or slope >= 0) and bend.is_finite():  # near a zero of V' a ball says less than its middle
+            middle = x.mid()
+            near = self.slope(middle) + bend * (x - middle)
+            slope = near.intersection(slope) if slope.is_finite() and near.overlaps(slope) else near
+        return bool(slope <= 0), bool(slope >= 0), bool(bend >= 0)
 
     def test_tails(self) -> None:
         """`BadValue` if the slope is not within what is stated of the tails, at one of some places, with that place."""
@@ -598,8 +609,8 @@ class FormulaDensity(Density):
         if len(pieces) > 1:
             return False, False, False
         [piece] = pieces
-        slope, bend = piece.slope.on_reals(x), piece.bend.on_reals(x)
-        return piece.falls or bool(slope <= 0), piece.rises or bool(slope >= 0), piece.is_convex or bool(bend >= 0)
+        falls, rises, is_convex = super().signs(x)
+        return piece.falls or falls, piece.rises or rises, piece.is_convex or is_convex
 
     @cached_property
     def kinks(self) -> Sequence[Fraction]:
@@ -686,12 +697,10 @@ class MixtureDensity(Density):
         top = max(logs)
         return -top - math.log(sum(math.exp(one - top) for one in logs)) if math.isfinite(top) else math.inf
 
-    def _shares(self, x: arb) -> list[arb]:
-        return [weight * part.f(x) for weight, (_, part) in zip(self._weights(), self.parts, strict=True)]
-
     def v(self, x: arb) -> arb:
-        """V on a real ball."""
-        return -sum(self._shares(x), arb(0)).log()
+        """V on a real ball: it rises with each of the V of the parts, so that its ends are those of theirs."""
+        heights = [part.v(x) - weight.log() for weight, (_, part) in zip(self._weights(), self.parts, strict=True)]
+        return soft_least(heights)
 
     def _relative(self, x: arb) -> list[arb]:
         """Shares relative to the largest one: on a wide ball each by itself would hardly be known."""
@@ -747,7 +756,7 @@ class MixtureDensity(Density):
 
     def find_tail(self, side: int, start: arb) -> Tail | None:
         """The slope is a mean of those of the parts, weighed by their shares of f."""
-        found = [part.find_tail(side, start) for _, part in self.parts]
+        found = [part.known_tail(side, start) for _, part in self.parts]
         slopes = [(one.power, between(one.least, one.most)) for one in found if one is not None and one.is_bounded]
         if len(slopes) < len(found):
             return None
@@ -843,7 +852,7 @@ def _far(node: Formula, side: int, start: arb) -> Far | None:  # noqa: PLR0912 -
         b, d = known[1]
         if a == b:
             return a, c.min(d) if kind == "min" else c.max(d)
-        return None
+        return _far_choice([*known, *(known if kind == "min" else known[::-1])], start)
     return _far_function(kind, a, c, start)
 
 
@@ -890,8 +899,11 @@ def _most_by_slopes(one: Far | None, other: Far | None, apart: arb, delta: Fract
 def _mean_beyond(values: Sequence[Far], most: Callable[[int, int, Fraction], arb | None], start: arb) -> Far:
     """A weighed mean: close to the value whose weight falls slowest, if there is one, else between all of them.
 
-    `most(i, j, delta)` bounds u^delta times the weight i, relative to the weight j, for all u >= start.
+    `most(i, j, delta)` bounds u^delta times the weight i, relative to the weight j, for all u >= start. The weights
+    add up to 1, so that none of them is more.
     """
+    top = max(power for power, _ in values)
+    hull = reduce(lambda a, b: a.union(b), (c * _shrinks(power - top, start) for power, c in values))
     for j, (power, c) in enumerate(values):
         found: arb | None = c
         for i, (other, d) in enumerate(values):
@@ -900,14 +912,17 @@ def _mean_beyond(values: Sequence[Far], most: Callable[[int, int, Fraction], arb
             share, grown = most(i, j, Fraction(0)), most(i, j, max(other - power, Fraction(0)))
             if share is None or grown is None:
                 found = None
-            elif other <= power:
-                found += (d * _shrinks(other - power, start) - c) * share.upper().union(arb(0))
+                continue
+            part = share.upper().min(arb(1)).union(arb(0))
+            if other <= power:
+                found += (d * _shrinks(other - power, start) - c) * part
             else:
-                found += d * grown.upper().union(arb(0)) - c * share.upper().union(arb(0))
-        if found is not None:
+                found += d * grown.upper().union(arb(0)) - c * part
+        if found is not None and (power < top or not found.overlaps(hull)):
             return power, found
-    top = max(power for power, _ in values)
-    return top, reduce(lambda a, b: a.union(b), (c * _shrinks(power - top, start) for power, c in values))
+        if found is not None:
+            return power, found.intersection(hull)
+    return top, hull
 
 
 def _far_choice(of: Sequence[Far | None], start: arb) -> Far | None:

@@ -546,6 +546,10 @@ def one_side(node: Formula, place: Fraction) -> Formula:
             value = line[0] + line[1] * place
             if node.kind == "abs":
                 return Formula("plus", (of[0] if value >= 0 else negative(of[0]),))
-            return of[0] if (value <= 0) == (node.kind == "min") else of[1]
+            first = (value <= 0) == (node.kind == "min")
+            chosen, other = of if first else of[::-1]
+            # the larger of two is not negative if one of them is not, or if they are of opposite sign
+            known = node.kind == "max" and (is_not_negative(other) or other == negative(chosen))
+            return Formula("plus", (chosen,)) if known and not is_not_negative(chosen) else chosen
     rebuilt = {"sum": add, "product": multiply}.get(node.kind)
     return rebuilt(*of) if rebuilt else Formula(node.kind, of, node.value)

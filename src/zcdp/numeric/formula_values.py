@@ -20,13 +20,15 @@ from zcdp.numeric.balls import lift
 from zcdp.numeric.formula import Formula, is_not_negative
 from zcdp.numeric.threads import cached_property
 
-__all__ = ["FormulaValues", "Integrand", "on_reals"]
+__all__ = ["FormulaValues", "Integrand", "on_reals", "soft_least"]
 
 T = TypeVar("T")
 Parts: TypeAlias = Sequence[Callable[[T], T]]
 """The functions of the parts of a formula."""
 Rule: TypeAlias = Callable[[Formula, Parts[T]], Callable[[T], T]]
 """How one kind of formula is put together: of the node, and of the functions of its parts."""
+Constant: TypeAlias = Callable[[Formula, Callable[[T], T]], T]
+"""The value of a formula in which x does not occur; its function is given too."""
 Integrand: TypeAlias = Callable[[acb, bool], acb]
 """A function of a complex ball and of the flag `analytic`."""
 
@@ -44,13 +46,13 @@ class FormulaValues:
     @cached_property
     def in_floats(self) -> Callable[[float], float]:
         """The value in floats, a proposal only; it may raise as floats do."""
-        return _function(self.formula, _FLOATS, 0.0)
+        return _function(self.formula, _FLOATS, lambda _, function: function(0.0))
 
     def on_reals(self, x: arb) -> arb:
         """A ball around the values on all points of the ball x; not finite where one has no value."""
         kept = self._kept.get(("real", ctx.prec))
         if kept is None:
-            kept = self._kept["real", ctx.prec] = _function(self.formula, _REALS, arb(0))
+            kept = self._kept["real", ctx.prec] = _function(self.formula, _REALS, lambda _, function: function(arb(0)))
         value: arb = kept(x)
         return value
 
@@ -64,7 +66,7 @@ class FormulaValues:
         """A ball around the values on a complex ball; with `analytic` not finite unless it is analytic there."""
         kept = self._kept.get(("complex", ctx.prec))
         if kept is None:
-            strict, loose = (_function(self.formula, _COMPLEX[analytic], acb(0)) for analytic in (True, False))
+            strict, loose = (_function(self.formula, _COMPLEX[analytic], _known) for analytic in (True, False))
 
             def kept(z: acb, analytic: bool) -> acb:
                 return strict(z) if analytic else loose(z)
@@ -82,8 +84,13 @@ def _has_rules(node: Formula, rules: Mapping[str, Any]) -> bool:
     return node.kind in rules and all(_has_rules(one, rules) for one in node.of)
 
 
-def _function(node: Formula, rules: Mapping[str, Rule[T]], zero: T) -> Callable[[T], T]:
-    """The function of a formula; what does not depend on x is computed now."""
+def _known(node: Formula, _: object) -> acb:
+    """What does not depend on x has no cut to be beside: 0^(3/2) is 0."""
+    return acb(on_reals(node, arb(0)))
+
+
+def _function(node: Formula, rules: Mapping[str, Rule[T]], constant: Constant[T]) -> Callable[[T], T]:
+    """The function of a formula; what does not depend on x is computed now, by `constant`."""
     kept: dict[int, tuple[Callable[[T], T], bool]] = {}  # derivatives share parts
 
     def made(one: Formula) -> tuple[Callable[[T], T], bool]:
@@ -91,15 +98,15 @@ def _function(node: Formula, rules: Mapping[str, Rule[T]], zero: T) -> Callable[
             parts = [made(part) for part in one.of]
             function = rules[one.kind](one, [part for part, _ in parts])
             is_constant = one.kind != "x" and all(constant for _, constant in parts)
-            kept[id(one)] = _always(function, zero) if is_constant else function, is_constant
+            kept[id(one)] = _always(one, function, constant) if is_constant else function, is_constant
         return kept[id(one)]
 
     return made(node)[0]
 
 
-def _always(function: Callable[[T], T], zero: T) -> Callable[[T], T]:
+def _always(node: Formula, function: Callable[[T], T], constant: Constant[T]) -> Callable[[T], T]:
     try:
-        value = function(zero)
+        value = constant(node, function)
     except (ValueError, OverflowError, ZeroDivisionError):  # of floats, wherever it is asked for
         return function
     return lambda _: value
@@ -290,18 +297,17 @@ def _choice_of_reals(_: Formula, of: Parts[arb]) -> Callable[[arb], arb]:
 
 
 def _soft_of_reals(_: Formula, of: Parts[arb]) -> Callable[[arb], arb]:
-    """It rises with each of its arguments, so that its ends are those of their ends."""
-
-    def soft(x: arb) -> arb:
-        vs = [one(x) for one in of]
-        if not all(v.is_finite() for v in vs):
-            return arb.nan()
-        return _soft([v.lower() for v in vs]).union(_soft([v.upper() for v in vs]))
-
-    return soft
+    return lambda x: soft_least([one(x) for one in of])
 
 
-def _soft(vs: Sequence[arb]) -> arb:
+def soft_least(vs: Sequence[arb]) -> arb:
+    """-log of the sum of all e^-V: it rises with each of them, so that its ends are those of their ends."""
+    if not all(v.is_finite() for v in vs):
+        return arb.nan()
+    return _soft_of_numbers([v.lower() for v in vs]).union(_soft_of_numbers([v.upper() for v in vs]))
+
+
+def _soft_of_numbers(vs: Sequence[arb]) -> arb:
     least = min(vs, key=float)
     return least - sum(((least - v).exp() for v in vs), arb(0)).log()
 

@@ -246,6 +246,8 @@ class ShiftCumulant:
         if not share > LEAST_SHARE:
             return None
         tail = pair.tail_at(side, far)
+        if tail.power < 0 or not tail.least > 0:  # V' is to be at least what it is at `far`, all the way
+            return None
         steep, place = tail.least * tail.growth(far), side * far
         rest = density.v(place) + (density.whole() * steep * share).log()
         a = (1 - share) * density.slope(place) ** 2 / (2 * m) - rest

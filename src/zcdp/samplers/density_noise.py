@@ -19,8 +19,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from zcdp.errors import BadValue
-from zcdp.numeric.balls import at_precision, lift, working_bits
-from zcdp.numeric.density import Density
+from zcdp.numeric.balls import at_precision, lift
+from zcdp.numeric.density import Density, wider
 from zcdp.samplers.grid_rounding import Grid
 from zcdp.samplers.lazy_inversion import GUARD_BITS, MOST_BITS, WORD_BITS, Law, LazyTable, unsettled
 from zcdp.samplers.source import Source, bits, secure
@@ -50,7 +50,7 @@ class NoiseOfDensity(Protocol):
     def mass(self, low: Fraction, high: Fraction, *, moved: bool) -> arb:
         """The probability of an interval."""
 
-    def beyond(self, side: int, start: Fraction, *, moved: bool) -> arb:
+    def outside(self, side: int, place: Fraction) -> arb:
         """The probability of all that lies beyond a place on one side."""
 
 
@@ -71,7 +71,6 @@ class DensityNoiseOnGrid:
         most = None if high is None else ceil(high / self._bin) - 1
         start = max(centre - reach, centre - reach if least is None else least)
         stop = min(centre + reach, centre + reach if most is None else most)
-        self._kept_beyond: dict[tuple[int, int], arb] = {}
         law = Law(self._cdf, range(start, stop + 1), least, most, cdfs=self._cdfs)
         self._table = LazyTable(law, first=first, second=second)
         self._bounds: dict[int, arb] = {}
@@ -85,32 +84,13 @@ class DensityNoiseOnGrid:
         return self._cdfs(range(n, n + 1))[0]
 
     def _cdfs(self, bins: range) -> list[arb]:
-        noise, (low, high) = self._noise, self._noise.support
-        if len(bins) == 1 and low is None and high is None:
-            right = self._edge(bins[0]) > Fraction(noise.top_near)
-            share = self._beyond(1 if right else -1, bins[0] + 1)
+        noise, begin, end = self._noise, self._edge(bins[0]), self._edge(bins[-1] + 1)
+        if len(bins) == 1:
+            right = begin > Fraction(noise.top_near)
+            share = noise.outside(1 if right else -1, end)
             return [1 - share if right else share]
-        if len(bins) == 1 and self._edge(bins[0]) > Fraction(noise.top_near):
-            end = self._edge(bins[0] + 1)
-            rest = noise.beyond(1, end, moved=False) if high is None else noise.mass(end, max(end, high), moved=False)
-            return [1 - rest]
-        begin = self._edge(bins[0])
-        before = (
-            noise.beyond(-1, begin, moved=False) if low is None else noise.mass(min(low, begin), begin, moved=False)
-        )
         masses = [noise.mass(self._edge(n), self._edge(n + 1), moved=False) for n in bins]
-        return list(accumulate(masses, initial=before))[1:]
-
-    def _beyond(self, side: int, n: int) -> arb:
-        """The probability beyond the edge of bin n: that beyond a far edge, which is kept, and what lies between."""
-        far = side * MOST_BINS
-        while side * far < side * n:
-            far *= 2
-        key = working_bits(), far
-        if key not in self._kept_beyond:
-            self._kept_beyond[key] = self._noise.beyond(side, self._edge(far), moved=False)
-        a, b = sorted((self._edge(n), self._edge(far)))
-        return self._kept_beyond[key] + self._noise.mass(a, b, moved=False)
+        return list(accumulate(masses, initial=noise.outside(-1, begin)))[1:]
 
     def release(self, values: NDArray[Any], source: Source = secure) -> NDArray[Any]:
         """One rounded noisy value for each of a one-dimensional array of values."""
@@ -170,7 +150,7 @@ class DensityNoiseOnGrid:
             return False
         if (low is not None and a < low) or (high is not None and b > high):
             return None
-        share = self._noise.density.f(lift(a).union(lift(b))) / self._bound(n) * size
+        share = self._noise.density.f(wider(lift(a).union(lift(b)))) / self._bound(n) * size
         if share >= coin + 1:
             return True
         return False if share <= coin else None

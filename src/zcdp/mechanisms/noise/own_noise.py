@@ -438,7 +438,7 @@ class DensityNoise(AddsReals, Mechanism):
 
         def fits(h: float) -> bool:
             place = Fraction(h)
-            return bool(self._outside(pair, place) <= miss())
+            return bool(pair.outside(-1, -place) + pair.outside(1, place) <= miss())
 
         def search() -> float:
             low, high = 0.0, self._density.width
@@ -452,13 +452,6 @@ class DensityNoise(AddsReals, Mechanism):
             return high
 
         return at_precision(BOUND_BITS, search)
-
-    @staticmethod
-    def _outside(pair: ShiftedDensity, h: Fraction) -> arb:
-        low, high = pair.support
-        right = pair.beyond(1, h, moved=False) if high is None else pair.mass(h, max(h, high), moved=False)
-        left = pair.beyond(-1, -h, moved=False) if low is None else pair.mass(min(low, -h), -h, moved=False)
-        return left + right
 
     def noise(self, grid: Fraction) -> DensityNoiseOnGrid:
         from zcdp.samplers.density_noise import DensityNoiseOnGrid

@@ -174,6 +174,14 @@ class ShiftedDensity:
             place = first
         return self.density.mass_beyond(side, lift(place)) / self.whole()
 
+    def outside(self, side: int, place: Fraction) -> arb:
+        """The probability under f of all that lies beyond a place on one side, as far as the noise goes."""
+        end = self.support.high if side > 0 else self.support.low
+        if end is None:
+            return self.beyond(side, place, moved=False)
+        low, high = (place, max(place, end)) if side > 0 else (min(place, end), place)
+        return self.mass(low, high, moved=False)
+
     # Cells.
 
     @cached_property
@@ -185,7 +193,7 @@ class ShiftedDensity:
         return found
 
     def _is_whole(self, low: Fraction, high: Fraction, *, moved: bool) -> bool:
-        """Whether the masses of all that is cut into cells and of the tails may add up to 1."""
+        """Whether the masses of all that is cut into cells and of the tails may add up to 1: a check against slips."""
         parts = self.beyond(-1, low, moved=moved), self.mass(low, high, moved=moved), self.beyond(1, high, moved=moved)
         return all(part >= 0 or part.contains(0) for part in parts) and bool(sum(parts, arb(0)).contains(1))
 
@@ -228,10 +236,13 @@ class ShiftedDensity:
         return side * Fraction((far + size + float(self.radius)) * (1 + 2.0**-50))  # not below the sum
 
     def tail_at(self, side: int, start: arb) -> Tail:
-        """The bound on the slope beyond `start`, which is sharper further out."""
+        """The bound on the slope beyond `start`: mostly sharper than that beyond a nearer place, which holds too."""
         density = self.density
+        known = density.tail(side)
         found = None if density.stated is not None else density.find_tail(side, start)
-        return density.tail(side) if found is None or not found.is_bounded else found
+        if found is None or not found.is_bounded or found.power != known.power:
+            return known
+        return Tail(known.power, known.least.max(found.least), known.most.min(found.most), start)
 
     def _loss_beyond(self, tail: Tail, far: arb) -> float:
         """How far apart the losses beyond are, in floats."""
@@ -608,7 +619,7 @@ class DensityLaw(ExponentialSum):
 
     def _cells(self, pair: ShiftedDensity, borders: Sequence[Fraction]) -> list[Cell]:
         kept: dict[tuple[int, int], list[Cell]] = self.__dict__.setdefault("_listed", {})
-        key = ctx.prec, id(pair)
+        key = ctx.prec, id(pair)  # each pair has one table of borders
         if key not in kept:
             kept[key] = pair.cells(borders, positive=True)
         return kept[key]
