@@ -132,15 +132,16 @@ def documented(source: str, name: str) -> list[tuple[Any, str]]:
 
 
 def example(thing: Any) -> str | None:
-    """The first example of the docstring, as a page shows it: complete in itself."""
+    """The first example of the docstring that shows something, as a page shows it: complete in itself."""
     found = doctest.DocTestParser().get_examples(inspect.getdoc(thing) or "")
     name = getattr(thing, "__name__", "")
     if not found or name not in MECHANISMS:
         return None
-    own = found[0]
-    source = ">>> " + re.sub(r" {3,}#", "  #", own.source).rstrip("\n").replace("\n", "\n... ")
-    names = [one for one in zcdp.__all__ if re.search(rf"\b{re.escape(one)}\b", own.source)]
-    return f">>> from zcdp import {', '.join(names)}\n{source}\n{own.want.rstrip()}"
+    told = next((n for n, one in enumerate(found) if one.want), 0)
+    lines = [one.source for one in found[: told + 1] if not one.source.startswith("from zcdp import")]
+    shown = [">>> " + re.sub(r" {3,}#", "  #", one).rstrip("\n").replace("\n", "\n... ") for one in lines]
+    names = [one for one in zcdp.__all__ if re.search(rf"\b{re.escape(one)}\b", "".join(lines))]
+    return "\n".join([f">>> from zcdp import {', '.join(names)}", *shown, found[told].want.rstrip()])
 
 
 def fields_of(name: str) -> Iterator[str]:
