@@ -85,7 +85,7 @@ def quick_divergence(cumulant: Callable[[arb], arb], order: float) -> float | No
 TOLERANCES = 1e-10, 1e-6, 1e-4  # relative widths of the enclosure that are tried in turn
 SEARCH_WORK = 2 * SECOND, SECOND, SECOND  # work limits for them, and as much again for each PARTS_PER_SEARCH parts
 PARTS_PER_SEARCH = 300
-LOOK_WORK = SECOND // 4  # work limit for a lower end at one order
+LOOK_WORK = SECOND  # work limit for a lower end at one order
 MOST_TRIES = 2  # the number of working precisions that are tried; more seldom help
 LAST_BITS_FROM_BELOW = 256  # A lower end is optional, so the precision is raised once only.
 ORDERS_FROM_BELOW = 4  # the number of orders at which a lower end of rho is computed before the search

@@ -301,8 +301,7 @@ class DensityNoise(AddsReals, Mechanism):
         bounds = [] if most is None else [above(most)]
         if (one := self._largest_of_one) < inf:
             bounds.append(above(arb(one) * (arb(one) / 2).tanh()))
-        lower = max(below(cumulant.kl()) for cumulant in self._cumulants)
-        return Supremum(lower, min(bounds, default=inf), 0, 0.0)
+        return Supremum(self._known_of_rho(), min(bounds, default=inf), 0, 0.0)
 
     def search_rho(self, tolerance: float = 1e-10) -> tuple[float, float]:
         del tolerance
