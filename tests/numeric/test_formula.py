@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from flint import arb
+from flint import acb, arb
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.formula import (
@@ -107,3 +107,20 @@ def test_pieces_between_kinks_have_no_kinks() -> None:
         assert not kinks(piece)
         values = (FormulaValues(one).in_floats(float(place)) for one in (piece, formula))
         assert next(values) == pytest.approx(next(values))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "value"),
+    [
+        ("max(x, -2)", -1, -1),
+        ("max(x, x/2 - 1)", -1, -1),
+        ("max(-x, 0)", -3, 3),
+        ("max(x, -x)", -3, 3),
+        ("max(0, x)", -1, 0),
+    ],
+)
+def test_the_larger_of_two_is_not_negative_only_where_that_is_known(text: str, place: int, value: int) -> None:
+    piece = FormulaValues(one_side(read(text), Fraction(place)))
+    assert piece.on_reals(arb(place)).contains(value)
+    assert piece.on_reals(arb(place)).rad() < 1e-10
+    assert float(piece.on_complex(acb(place), False).real) == value

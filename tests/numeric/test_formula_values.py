@@ -67,3 +67,9 @@ def test_a_branch_point_is_noticed_by_certified_integration(text: str, value: fl
     found = at_precision(100, lambda: acb.integral(FormulaValues(piece).on_complex, 0, 4).real)
     assert float(found) == pytest.approx(value, rel=1e-12, abs=1e-15)
     assert found.rad() < 1e-12
+
+
+def test_what_does_not_depend_on_x_has_no_branch_point() -> None:
+    """Left of 0 max(0, x)^1.5 is 0^1.5, and analytic."""
+    values = FormulaValues(one_side(read("2 + max(0, x)^1.5"), Fraction(-1)))
+    assert values.on_complex(acb(arb(-1, 0.1), arb(0, 0.1)), True) == 2

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
-from math import erfc, exp, sqrt
+from math import atan, erfc, exp, pi, sqrt
 
 import pytest
 from flint import arb
@@ -120,6 +121,28 @@ def test_noise_that_ends_reveals() -> None:
     law = DensityLaw.of([one], points=16, exact=True)
     infinite = at_precision(128, lambda: law.ready().revealed)
     assert float(infinite) == pytest.approx((exp(-2) - exp(-3)) / (2 * (1 - exp(-3))), rel=1e-12)
+
+
+def test_what_is_outside_adds_up_to_the_rest() -> None:
+    """Of Cauchy noise beyond 5, by its distribution function; with an end of its own at 9, and beyond it."""
+
+    def cdf(x: float) -> float:
+        return atan(x) / pi
+
+    def both_sides(one: ShiftedDensity, place: int) -> list[arb]:
+        return [one.outside(side, Fraction(place)) for side in (1, -1)]
+
+    one_end = pair("1/(1 + x^2)", 1, Support(low=Fraction(5)))
+    both = pair("1/(1 + x^2)", 1, Support(Fraction(5), Fraction(9)))
+    for place in (3, 5, 7, 100, 10**6):
+        right, left = at_precision(128, partial(both_sides, one_end, place))
+        assert float(right + left) == pytest.approx(1, rel=1e-12)
+        assert float(right) == pytest.approx((0.5 - cdf(max(place, 5))) / (0.5 - cdf(5)), rel=1e-9)
+    for place in (3, 5, 7, 9, 12):
+        right, left = at_precision(128, partial(both_sides, both, place))
+        inside = min(max(place, 5), 9)
+        assert float(right) == pytest.approx((cdf(9) - cdf(inside)) / (cdf(9) - cdf(5)), abs=1e-12)
+        assert float(left) == pytest.approx((cdf(inside) - cdf(5)) / (cdf(9) - cdf(5)), abs=1e-12)
 
 
 def test_a_cell_of_shifts_covers_each_of_them() -> None:

@@ -477,7 +477,7 @@ class Noise(DensityNoise):
     >>> student.epsilon_bounds(delta=1e-6), student.pure_epsilon
     ((0.5752092034752..., 0.5752092034752...), 0.57536414490...)
     >>> (100 * student).epsilon_at(delta=1e-6)
-    25.93988...
+    25.9398786710...
     """
 
     density: str
