@@ -55,7 +55,7 @@ def _two_kinds(kind: str, rng: Random, effort: int) -> Case:
 
 
 NEIGHBOURS = (
-    Row("Truncated", partial(_truncated, "scalar"), "scalar", "zero", deep=True, slow=True),
+    Row("Truncated", partial(_truncated, "scalar"), "scalar", "zero", slow=True),
     Row("Truncated", partial(_truncated, "L0LInf"), "L0LInf", "zero", deep=True, slow=True),
     Row("Mixture", partial(_mixture, "scalar"), "scalar", deep=True, slow=True),
     Row("Mixture", partial(_mixture, "L0LInf"), "L0LInf", deep=True, slow=True),

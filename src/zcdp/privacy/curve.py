@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 from flint import arb, arb_series
 
 from zcdp.errors import BadType, BadValue
-from zcdp.numeric.balls import NotCertified, enclose, lift
+from zcdp.numeric.balls import NotCertified, above, at_precision, below, enclose, lift
 from zcdp.numeric.exact import Exact, Log, Value, float_above, float_below, in_domain, integer, probability, rational
 from zcdp.numeric.functions import Number, coefficient, derivatives
 from zcdp.numeric.supremum import VALUE_WORK, Convex, steepest_ratio
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AUTHORS_ONLY", "LARGEST_COUNT", "Curve", "Forms", "Peak", "Plan", "why_infinite"]
 
+INTEGRATED_BITS = 128
 AUTHORS_ONLY = {
     *(
         "adds_up",
@@ -219,6 +220,11 @@ class Curve(metaclass=ABCMeta):
 
     def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
         """Certified floats around a divergence, which is at most the largest loss."""
+        if any(part.is_integrated for part, _ in self.parts):  # more bits make integrals slower, and hardly sharper
+            ball = at_precision(INTEGRATED_BITS, evaluate)
+            if not ball.is_finite():
+                raise NotCertified("a Renyi divergence of this density is not known: ask for epsilon at a delta")
+            return max(below(ball), 0.0), min(above(ball), self.pure_epsilon)
         lower, upper = enclose(evaluate)
         if upper > nextafter(lower, inf):  # The value is close to the float in between, which may be the largest loss.
             upper = min(upper, self.pure_epsilon)

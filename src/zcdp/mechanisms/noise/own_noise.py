@@ -314,13 +314,6 @@ class DensityNoise(AddsReals, Mechanism):
             return lower, min(upper, self.pure_epsilon)
         return tuple(enclose(lambda one=one: self._many * arb(one))[n] for n, one in enumerate((lower, upper)))  # type: ignore[return-value,misc]
 
-    def _certified(self, evaluate: Callable[[], arb]) -> tuple[float, float]:
-        """Certified floats around a divergence: an integral is evaluated once, not until it gives the last digit."""
-        ball = at_precision(RDP_BITS, evaluate)
-        if not ball.is_finite():
-            raise NotCertified("a Renyi divergence of this density is not known: ask for epsilon at a delta")
-        return max(below(ball), 0.0), min(above(ball), self.pure_epsilon)
-
     def _quick(self, order: float) -> float | None:
         del order
         return None
