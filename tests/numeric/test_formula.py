@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from flint import acb, arb
+from numeric.formulas import TEXTS
 
 from zcdp.errors import BadType, BadValue
 from zcdp.numeric.formula import (
@@ -18,17 +19,6 @@ from zcdp.numeric.formula import (
     trace,
 )
 from zcdp.numeric.formula_values import FormulaValues
-
-TEXTS = (
-    "(1 + x^2/12)^-2",
-    "exp(-abs(x/2)^1.5)",
-    "1/cosh(x/2)^2",
-    "exp(-max(x, -x/2)) + 0.25*exp(-x^2)",
-    "2^-abs(x) * (2 + tanh(x)) / (3 + atan(x))",
-    "sqrt(1 + x^2)^-3 - (x - 1)/(x + 20) + 2",
-    "exp(-x)/(1 + exp(-x))^2",
-    "(3 + erf(x))*exp(-min(x^2, abs(x)))/sqrt(2*pi)",
-)
 
 
 @pytest.mark.parametrize("text", TEXTS)
