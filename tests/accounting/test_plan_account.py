@@ -665,7 +665,7 @@ def test_where_rho_is_infinite_epsilon_is_told_all_the_same() -> None:
         assert one.total.rho == one.queries[0].rho == inf
         assert one.total.routes == {"profile": one.total.epsilon}
         assert one.total.epsilon == pytest.approx(log(3), abs=1e-12)
-        assert (one.queries[0].share, one.total.usual) == (None, {})
+        assert (one.queries[0].share, one.total.usual) == (1.0, {})
         assert "rho is infinite: the noise ends at 0 and 2" in one.queries[0].about
         assert Account.from_dict(one.to_dict()) == one
     assert all(point.delta >= 7 / 16 for point in one.curve)

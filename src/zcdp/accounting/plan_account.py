@@ -713,9 +713,11 @@ def _queries(plan: PlanFile, progress: Progress) -> tuple[tuple[QueryCost, ...],
         if n % 64 == 0:
             progress(0.3 * n / len(plan.entries), "queries")
     rows = _predicted(plan, _adjusted(plan, rows))
-    whole = sum(row.rho for row in rows)
-    # if nothing is spent, all queries have the same share
-    rows = [replace(row, share=None if whole == inf else row.rho / whole if whole else 1 / len(rows)) for row in rows]
+    # what is infinite shares all of it, as if each were 1; if nothing is spent, all queries have the same share
+    sizes = [row.rho for row in rows]
+    sizes = [float(size == inf) for size in sizes] if inf in sizes else sizes
+    whole = sum(sizes)
+    rows = [replace(row, share=size / whole if whole else 1 / len(rows)) for row, size in zip(rows, sizes, strict=True)]
     times: dict[tuple[Curve, int], int] = {}
     for entry in plan.entries:
         assert entry.plan is not None
