@@ -67,7 +67,7 @@ def summary(account: Account, verdict: str = "") -> str:
             "Privacy spent (zCDP)",
             "\u03c1 = ",
             total.rho,
-            "adds up over releases; smaller is more private" if total.rho < inf else "why is said at the queries",
+            "adds up over releases; smaller is more private" if total.rho < inf else "the cause stands at the query",
         ),
         (
             f"Epsilon at \u03b4 = {exactly(delta)}",
